@@ -1,7 +1,7 @@
 """Learn from a conversation: keep its turns, and derive memories from what the user states.
 
-``memento.observe`` reads the messages, ``memento.write.observed`` says what each statement does to
-the memories that are there. Only text of the role ``user`` becomes a memory; text of an assistant
+``memento.observe`` reads the messages, ``memento.write.observed`` decides what each statement does
+to the stored memories. Only text of the role ``user`` becomes a memory; text of an assistant
 or a tool is kept as a turn and never learned from.
 """
 
@@ -74,9 +74,9 @@ Foresights: TypeAlias = "list[Foresight]"
 DECLINED = "declined"
 """Tag of a message whose doubtful statements the user does not want to be remembered."""
 _LOOKED_BACK = 500
-"""Number of turns among which doubtful statements are looked for, the newest."""
+"""Number of newest turns that are searched for doubtful statements."""
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
-"""A moment for what has no date."""
+"""Stands for a missing date."""
 
 
 class Confirming(TypedDict, total=False):
@@ -102,7 +102,7 @@ class Learning:
         self._view = view
 
     def _mode(self, mode: object) -> str:
-        """Check the mode of a call; a mode with a language model needs one that can be used."""
+        """Check the mode of a call; any but ``off`` needs a usable language model."""
         wanted = self._view.config.observe.mode if mode is None else check_word("mode", mode, MODES)
         if wanted != "off":
             asking.model_of(self._view.config.llm)
@@ -144,7 +144,7 @@ class Learning:
         )
 
     def _turns_of(self, read: Sequence[Message], rows: Sequence[Row]) -> dict[int, Row]:
-        """Return the rows that hold messages, by the identities of the messages."""
+        """Return the rows that hold messages, by the ``id()`` of the messages."""
         ids = [one.turn_id for one in read if one.at is None and one.turn_id is not None]
         found = (self._view.ask(lambda c, ns: memories.by_ids(c, ns, ids)) or {}) if ids else {}
         held = {
@@ -154,9 +154,9 @@ class Learning:
         return {which: turn for which, turn in held.items() if turn is not None}
 
     def _place_of(self, scope: str | None, session: str | None, turns: Sequence[Turn]) -> str:
-        """Return where a conversation takes place: as said, as its session, or as it names itself.
+        """Return the scope of a conversation: as given, of its session, or named in its words.
 
-        A scope is taken from the words only if somebody named it with ``scopes.define``.
+        Words name a scope only if it was defined with ``scopes.define``.
         """
         if scope is not None:
             return self._view.present_scope(scope)
@@ -173,7 +173,7 @@ class Learning:
     def _learn(
         self, lessons: Sequence[Lesson], *, parents: tuple[str, ...], verb: str, lock: bool = False
     ) -> Memories:
-        """Write lessons that someone stated or confirmed; a lock stands in their way."""
+        """Write lessons that someone stated or confirmed; refuse if they contradict a lock."""
         reader = reading.Reader(self._view, None, "", Source(), self._view.engine.now())
         ready = [
             reading.Ready(one, reader.entry(one, None, parents), reader.near(one, None))
@@ -204,7 +204,7 @@ class Learning:
         begins_run: bool,
         later: Callable[..., None] | None = None,
     ) -> tuple[Done, list[Row]]:
-        """Write turns and lessons in one transaction; edited messages first, in their own."""
+        """Write turns and lessons in one transaction; in two, if a message was edited."""
         outcome = teaching.Done()
 
         def then(work: Work, rows: list[Row]) -> list[Row]:
@@ -262,9 +262,9 @@ class Learning:
         moment, zone, name = self._view.engine.now(), None, _session(session)
         if occurred_at is not None:
             moment = check_moment("occurred_at", occurred_at)
-            zone = occurred_at.tzinfo  # UTC is how machines write: it is no place of the user
+            zone = occurred_at.tzinfo  # UTC is how machines write, not where the user is
             if zone is not None and zone.utcoffset(None) == timedelta(0):
-                zone = None  # a place whose offset is 0 only in winter has no fixed one
+                zone = None  # a zone that is at 0 only in winter has no fixed offset
         reader = reading.Reader(
             self._view,
             name,
@@ -395,7 +395,7 @@ def _turns(
     keep: bool,
     turn_id: str | None,
 ) -> list[Turn]:
-    """Read the turns that ``observe`` is given, one way or the other."""
+    """Return the turns given to ``observe``, as texts or as messages."""
     if turn_id is not None and (keep or user is None):
         raise InvalidInput("turn_id", "requires keep=False and a user message")
     if turn_id is not None:

@@ -1,9 +1,9 @@
-"""Tell what belongs to an area of a life, such as health, by its meaning.
+"""Recognise by its meaning what belongs to an area of life, such as health.
 
 "Delete what you know about my health" has no word in common with "I take metformin twice a day". A
-statement is near to what people say of their health, and less near to what they say of anything
-else (``observe/areas.toml``). On 1,218 statements of strangers, 22 of the 24 that were taken for
-the speaker's health were of it.
+statement belongs to an area if it is near to the examples of that area, and less near to those of
+the others (``observe/areas.toml``). Of 1,218 statements of strangers, 24 were taken to be about the
+speaker's health, 22 of them rightly.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LEAST, LEAD = 0.33, 0.08
-"""Least cosine of a statement to what is told of its area, and how much nearer than to others."""
+"""Minimum cosine of a statement to examples of its area, and its lead over other areas."""
 MAYBE = 0.25
-"""Least cosine of what may belong to an area, if no other one is clearly nearer."""
+"""Minimum cosine of what may belong to an area, if no other one is clearly nearer."""
 FAMILY = root("family")
 _FIRST = re.compile(r"\b(?:i|im|ive|me|my|mine|myself|we|our|us)\b", re.IGNORECASE)
 _KIN = "|".join(
@@ -46,14 +46,14 @@ Embed: TypeAlias = "Callable[[Sequence[str]], NDArray[np.float32]]"
 
 @cache
 def _areas() -> tuple[tuple[frozenset[str], tuple[str, ...]], ...]:
-    """Return the names of each area, without endings, and what is told of it."""
+    """Return the names of each area, without endings, and its examples."""
     text = files("memento.observe").joinpath("areas.toml").read_text(encoding="utf-8")
     read = tomllib.loads(text)["area"]
     return tuple((frozenset(map(root, one["name"].split())), tuple(one["told"])) for one in read)
 
 
 def named(words: Sequence[str]) -> int | None:
-    """Return the area that a request names and nothing else, or None.
+    """Return the area if a request names nothing else, or None.
 
     Args:
         words: Words that say what it means, without endings.
@@ -64,12 +64,12 @@ def named(words: Sequence[str]) -> int | None:
 
 
 def told_of(area: int) -> str:
-    """Return what is told of an area, as one text to search with."""
+    """Return the examples of an area, as one text to search with."""
     return "; ".join(_areas()[area][1])
 
 
 def belonging(area: int, texts: Sequence[str], embed: Embed) -> Iterator[tuple[bool, float]]:
-    """Yield of each statement whether it surely belongs to an area of the user, and how near it is.
+    """Yield for each statement whether it surely belongs to an area, and its cosine; 0 if far off.
 
     Args:
         area: The area.

@@ -1,8 +1,8 @@
-"""Find what a request to forget means among what was told before. Pure.
+"""Find which earlier statements a request to forget means. Pure.
 
 A request is about its own message ("don't hold on to that"), about something told earlier, or both.
 What was told earlier is recognised by the words that name it, by who "she" is, by the time that the
-request names, and by its meaning. Only what is clearly meant is taken; the rest is named.
+request names, and by its meaning. Only what is clearly meant is taken; the rest is reported.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from memento.text.when import Period, times_of
 Weight: TypeAlias = Callable[[Collection[str]], float]
 
 OFTEN, OFTEN_SHARE = 4, 0.12
-"""A word that more messages have than this, and than this share of them, names nothing."""
+"""A word in more messages than this, and in more than this share of them, names nothing."""
 CLEAR, LEAD = 0.9, 0.12
-"""Least evidence for what a request names, and how much more of it than for the next."""
+"""Minimum evidence for what a request names, and its lead over the next."""
 BEFORE = 0.42
-"""Least evidence that a request that only points means the message before."""
+"""Minimum evidence that a request that only points means the message before."""
 ALIKE, ALIKE_LEAD = 0.35, 0.1
-"""Least cosine of what a request means whose words nobody said before, and its lead."""
+"""Minimum cosine, and its lead, if nobody said the words of a request before."""
 COVERED = 0.6
-"""Least share of what a request names that one message must say, unless it is alike."""
+"""Minimum share of the named words that one message must have, unless it is alike."""
 AFAR = 0.6
-"""Least evidence, and its lead, that such a request means another message."""
+"""Minimum of evidence plus lead that such a request means another message."""
 NEAR, MOST_NEAR = 0.3, 5
-"""Least cosine of what may be meant, and how many are named."""
+"""Minimum cosine of what may be meant, and how many are returned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,10 @@ class Told:
     """Something that was told before.
 
     Attributes:
-        key: What it is known by.
+        key: Its identifier.
         words: Its words, without endings.
         day: Number of the day on which it was said.
-        back: How many messages of the user ago in the same conversation; 0 in another one.
+        back: How many user messages ago in the same conversation; 0 in another one.
         like_message: Cosine to the whole message that asks; 0 without an embedder.
         like_request: Cosine to the words that ask.
     """
@@ -95,7 +95,7 @@ def meant_by(asked: Asked, told: Sequence[Told], today: date) -> Meant:
     known = [one for one in named if one in spoken and one not in asked.context]
 
     def weight(words: Collection[str]) -> float:
-        """Return how much words tell: one that a single message has, about 1."""
+        """Return how telling words are; one of a single message weighs about 1."""
         most = math.log(len(told) + 2)
         return sum(math.log((len(told) + 2) / max(1, count[word])) / most for word in words)
 
@@ -149,7 +149,7 @@ def meant_by(asked: Asked, told: Sequence[Told], today: date) -> Meant:
 def _pointed_at(
     asked: Asked, pool: Sequence[Told], around: Sequence[Period], weight: Weight
 ) -> list[Told]:
-    """Return what a request means that only points: the message before it, or one like its own."""
+    """Return what a request means that only points: the message before it, or a similar one."""
 
     def likeness(one: Told) -> float:
         return one.like_message + 0.15 * min(2.0, weight(one.words.intersection(asked.context)))

@@ -1,15 +1,15 @@
 """Show messages to a language model later, one by one, in a thread of its own.
 
 A message waits as a row that is written with its turn, see ``ledger.model_rows``. A thread takes a
-message, reads it again, asks the model, and writes what it pointed at. So each message is read
-after what the one before it taught was written.
+message, reads it again, asks the model, and writes what it pointed at. So what one message taught
+is written before the next one is read.
 
-- A message is taken for longer than a request may last. If the process dies, or sleeps, another
-  one takes the message after that, and what the first one still writes is ignored.
-- A message that the model cannot read, or in which a process died, has three attempts. One that
-  failed is due later than the others, which therefore go on.
-- If the model or the disk does not work, that is no fault of a message: they wait on, and the
-  thread rests, longer each time.
+- A process takes a message for longer than a request may last. If it dies or sleeps, another one
+  takes the message after that, and what the first one still writes is ignored.
+- A message that fails, or during which a process died, has three attempts. After a failure it is
+  due later, so that it does not hold up the others.
+- If the model or the disk does not work, that is no attempt: the messages wait on, and the thread
+  rests, longer each time.
 - ``close`` waits for the request, and gives the message back if it had no reply.
 """
 
@@ -60,11 +60,11 @@ TRIES = 3
 PAUSE = 60 * SECOND
 """Pause after the first failure, microseconds; four times as long after each later one."""
 MARGIN = 60 * SECOND
-"""Time beside that of the model after which another process takes the messages, microseconds."""
+"""Time after that of the model until another process takes a message, microseconds."""
 OUTSIDE = frozenset({"unreachable", "refused", "timeout"})
-"""Reasons of a failure that says nothing of the message, unless the one before it had a reply."""
+"""Failures that are not due to the message, unless the one before it had a reply."""
 MORE_SECONDS = 1.0
-"""Time in which the thread ends after its request was abandoned."""
+"""Time for the thread to end after its request was abandoned."""
 FULL = f"{model_rows.MOST} messages of this namespace wait for the model"
 
 
@@ -78,11 +78,11 @@ def let_wait(
     kept: bool,
     run: int | None,
 ) -> None:
-    """Let the messages wait that a model is to see, and mark them.
+    """Queue the messages that a model is to see, and mark them.
 
-    One that is not stored as it was said cannot wait: it was cut into pieces, or held a secret. Nor
-    can one that answers a turn of the assistant that is not stored so. No model sees a message that
-    was said before a request to forget.
+    One that is not stored word for word cannot wait: it was cut into pieces, or held a secret. Nor
+    can one that answers a turn of the assistant that is not. No model sees a message that was said
+    before a request to forget.
 
     Args:
         work: The transaction that writes their turns.
@@ -123,9 +123,9 @@ def let_wait(
 
 
 def _known_to(work: Work, message: Message) -> dict[str, int] | None:
-    """Return the row ids of the memories that a message is about, by their ids.
+    """Return the row ids of the memories that a message refers to, by their ids.
 
-    None if the turn that it answers is not stored as it was said.
+    None if the turn that it answers is not stored word for word.
     """
     known = [*message.unplaced.values(), *filter(None, [message.answered_id])]
     found = memories.by_ids(work.db, work.ns, known)
@@ -140,19 +140,19 @@ def _known_to(work: Work, message: Message) -> dict[str, int] | None:
 
 
 def attend(engine: Engine) -> None:
-    """Let the messages of a store that wait be shown to the model in quiet moments."""
+    """Arrange that waiting messages are shown to the model in quiet moments."""
     llm = engine.config.llm
     if not llm.background or llm.model is None or engine.ledger.read_only:
         return
     if engine.background.attendant is not None:
-        return  # that of another manager who shares the store
+        return  # of another manager that shares the store
     engine.background.attendant = Attendant(engine)
     if engine.ledger.read(model_rows.any_waits):
         engine.indexer.start()
 
 
 class Attendant:
-    """Shows the messages of a store that wait."""
+    """Shows the waiting messages of a store."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -160,7 +160,7 @@ class Attendant:
         self._thread: threading.Thread | None = None
         self._loading = self._stopped = False
         self._works = False  # whether the last message had a reply
-        self._failures = 0  # since then, of those that say nothing of a message
+        self._failures = 0  # since then, not due to a message
         self._rests_until = 0
         self._taken: Waiting | None = None
 
@@ -169,18 +169,18 @@ class Attendant:
         return Attendant(self._engine)
 
     def look(self) -> None:
-        """Begin to show messages if some are ready; nobody waits for it."""
+        """Start showing messages if some are ready; do not wait for it."""
         if not self._turn.locked() and self._ready(everything=False):
             self._begin(everything=False)
 
     def finish(self, timeout: float | None) -> bool:
-        """Show all messages that may be shown now, though they came just now.
+        """Show all messages that may be shown, even those that came just now.
 
         Args:
             timeout: Seconds to wait at most, or None.
 
         Returns:
-            Whether that was done in time. Never in the thread of a request, which would wait for
+            Whether that was done in time. False in the thread of a request, which would wait for
             itself.
         """
         if is_apart():
@@ -192,10 +192,10 @@ class Attendant:
         return not thread.is_alive()
 
     def busy(self, *, begin: bool = True) -> bool:
-        """Return whether messages are being shown, or may be.
+        """Return whether messages are being shown, or are ready to be.
 
         Args:
-            begin: Whether to begin with it if nobody does.
+            begin: Whether to start showing those that are ready.
         """
         if self._turn.locked():
             return True
@@ -205,9 +205,9 @@ class Attendant:
         return owes
 
     def stop(self, timeout: float) -> None:
-        """Begin no other request, wait for the present one, and give back what had no reply.
+        """Start no other request, wait for the present one, give back a message without a reply.
 
-        Nobody waits for a thread that is still loading the model in the package.
+        A thread that is still loading the packaged reader is not waited for.
 
         Args:
             timeout: Seconds to wait at most.
@@ -247,7 +247,7 @@ class Attendant:
         return thread
 
     def _run(self, *, everything: bool) -> None:
-        """Show messages until none is ready; after an error they stay where they are."""
+        """Show messages until none is ready; after an error they wait on."""
         try:
             if not self._stopped:
                 self._load()
@@ -296,10 +296,10 @@ class Attendant:
         self._taken = None
 
     def _take(self, session: Session, name: str, one: Waiting | None) -> Waiting | None:
-        """Note in the ledger that this process shows a message now; None if it may not.
+        """Note in the ledger that this process takes a message; None if it may not.
 
-        A damaged row goes. If the process that had the message never gave it back, it died, or
-        takes too long.
+        A damaged row is dropped. If the process that had the message never gave it back, that
+        counts as an attempt.
         """
         if one is None:
             model_rows.drop_named(session, [name])
@@ -314,7 +314,7 @@ class Attendant:
         mine = replace(one, attempts=attempts, due=until, token=token)
         if not model_rows.swap(session, one, mine):
             return None
-        self._taken = mine  # before the end, for ``stop``
+        self._taken = mine  # before the commit, for ``stop``
         return mine
 
     def _read(self, one: Waiting) -> tuple[Row, Part] | None:
@@ -335,7 +335,7 @@ class Attendant:
         return (turn, parts[0]) if parts else None
 
     def _message(self, one: Waiting, turn: Row, there: dict[int, Row]) -> tuple[Reader, Message]:
-        """Read a message as it was said then: what is said later takes its place by time."""
+        """Read a message with the time when it was said, so that later values stay later."""
         view = View(Hold(self._engine), self._engine.ledger.labels(one.ns))
         answered = None if one.answered is None else there.get(one.answered)
         origin = replace(to_memory(turn, view.namespace).source, parents=())
@@ -364,7 +364,7 @@ class Attendant:
     ) -> None:
         """Write what a model pointed at in a message, if this process still has it.
 
-        A sentence that may say what was taken back since the message came is not learnt.
+        A sentence that may repeat what was taken back since the message came is not learned.
         """
         message = part.message
 
@@ -398,7 +398,7 @@ class Attendant:
         self._engine.ledger.write(put_off)
 
     def _wait_for_tomorrow(self, one: Waiting) -> None:
-        """Let a message wait for the next day (UTC): a limit of the day is no failure.
+        """Let a message wait for the next day (UTC): a used-up limit is no failure.
 
         If the limits leave nothing for others either, all messages of the namespace wait.
         """
@@ -417,7 +417,7 @@ class Attendant:
         engine.ledger.write(put_off)
 
     def _give_up(self, session: Session, last: Waiting, one: Waiting, reason: str) -> None:
-        """Let a message wait no longer, and note it; the turn and what was sure of it stay."""
+        """Drop a waiting message, and log it; its turn and what it taught already stay."""
         if not model_rows.swap(session, one, None):
             return
         moment = from_micros(one.since).isoformat()
@@ -426,7 +426,7 @@ class Attendant:
         memories.record(session, one.ns, self._engine.now(), Event.LLM_FAILED, one.docid, detail)
 
     def _give_back(self, due: int) -> None:
-        """Let the message wait that this process took and that had no reply."""
+        """Let the message that this process took wait again, if there is one."""
         one, self._taken = self._taken, None
         if one is not None:
             back = replace(one, due=max(0, due), token=0)
@@ -442,9 +442,9 @@ def _log(error: Exception, what: str) -> None:
 
 
 def _was_taken_back(shown: Shown, hidden: Sequence[tuple[str | None, str]]) -> bool:
-    """Tell whether a sentence may say what was taken back: same slot, same words, or a word of it.
+    """Return whether a sentence may repeat what was taken back: its slot, its words, one of them.
 
-    In doubt it does.
+    In doubt, True.
     """
     key, said = key_of(shown.ready.lesson), shown.ready.lesson.text
     content = {*words(said)} - STOP_WORDS
@@ -455,10 +455,10 @@ def _was_taken_back(shown: Shown, hidden: Sequence[tuple[str | None, str]]) -> b
 
 
 def _turn_of(session: Session, one: Waiting, now: int) -> Row | None:
-    """Return the turn of a message; None if it must not be shown, or teach anything, any more.
+    """Return the turn of a message; None if it must no longer be shown or teach anything.
 
-    It was hidden, its text was changed, its observation was undone, or a model saw it meanwhile. Or
-    something was erased: of that nothing is left by which to tell whether it said the same.
+    Then it was hidden, its text was changed, its observation was undone, or a model saw it
+    meanwhile; or something was erased, which may have said the same.
     """
     if model_rows.erased_since(session, one):
         return None

@@ -44,7 +44,7 @@ class Part:
         reader: Its reader.
         message: The message.
         shown: What the model sees of it.
-        offered: Ids of the memories that it is offered.
+        offered: Ids of the memories offered for replacement.
     """
 
     reader: Reader
@@ -64,7 +64,7 @@ class _Asked:
 
 
 def parts_of(engine: Engine, read: Sequence[tuple[Reader, Message]]) -> list[Part]:
-    """Make the parts of tasks of messages; one that the model may not point at has none.
+    """Make a task part of each message at which the model may point.
 
     Args:
         engine: The store.
@@ -85,8 +85,7 @@ def assisted(
         mode: ``assist`` or ``full``.
 
     Returns:
-        The account of the model's part, the sentences that are to be written, and the messages that
-        the model saw.
+        What the model contributed, the sentences to write, and the messages that the model saw.
     """
     asked = _Asked(Assistance(mode, model_of(engine.config.llm).name))
     for places in pointing.batches([one.shown for one in parts]):  # each is one request

@@ -37,13 +37,13 @@ from memento.write.steps import FOUND
 NEAR = 8
 """Maximum number of memories that a statement is compared with."""
 NEAR_FORGET = 60
-"""Maximum number of memories among which a request to forget looks for each of its readings."""
+"""Maximum number of memories that each query of a request to forget finds."""
 _SECONDS = 1.0
 """Time that a request to forget waits for the index, so that it finds what was told just now."""
 _TURNS_BACK = 8
-"""Newest turns of a session among which the assistant's last one is searched for."""
+"""Newest turns of a session that are searched for the assistant's last one."""
 _MOST_EQUAL = 64
-"""Most equal turns of one session that are told apart."""
+"""Maximum number of equal turns of a session to tell apart."""
 _HIDDEN = re.compile(r"\[[^\]]*\]|<[^>]*>")
 _LONG_WORD = re.compile(r"[^\W_]{3,}")
 
@@ -70,8 +70,8 @@ class Request:
     Attributes:
         span: The part of the message that asks.
         asked: What it says.
-        meant: What it means, by the ids of memories and the places of earlier messages of the call.
-        earlier: Those earlier messages, by their places as text.
+        meant: What it means, by ids of memories and by keys of earlier messages of the call.
+        earlier: Those earlier messages, by key.
         found: Memories and turns that it was compared with, by their ids.
     """
 
@@ -95,7 +95,7 @@ class Answered:
         text: Its text.
         trust: Class of its source.
         ids: Ids of the memories that hold it; empty until they are stored, or if they are not.
-        places: Places of its memories among the drafts of the turns; empty if it is stored already.
+        places: Indexes of its pieces among the drafts of the turns; empty if already stored.
     """
 
     text: str
@@ -106,11 +106,11 @@ class Answered:
 
 @dataclass(slots=True)
 class Message:
-    """One message of the user on its way.
+    """One message of the user while it is read.
 
     Attributes:
         turn_ids: Ids of the memories that hold it; empty until they are stored, or if they are not.
-        places: Places of its memories among the drafts of the turns; empty if none are.
+        places: Indexes of its pieces among the drafts of the turns; may be empty.
         named: Whether a repeated call is recognised by the id of the turn.
         answered: The assistant's turn before it, or None.
         found: What its sentences state.
@@ -151,7 +151,7 @@ class Message:
     refused: bool = False
 
     def unplaced_in(self, span: Span) -> str | None:
-        """Return the id of the memory of a correction in a span that found nothing, or None."""
+        """Return the memory id of a correction in a span that found nothing, or None."""
         return next(
             (held for start, held in self.unplaced.items() if span.start <= start < span.end), None
         )
@@ -163,7 +163,7 @@ class Message:
 
     @property
     def at(self) -> int | None:
-        """Place of the first of its memories among the drafts of the turns, or None."""
+        """Index of its first piece among the drafts of the turns, or None."""
         return self.places.start if self.places else None
 
     @property
@@ -180,7 +180,7 @@ class Message:
         """Note which memories hold it and the turn before it, and make them its lessons' parents.
 
         Args:
-            ids: Those of the memories that the drafts of the turns became.
+            ids: Ids of the memories that the drafts became, in order.
         """
         if self.places:
             self.turn_ids = tuple(ids[at] for at in self.places)
@@ -232,7 +232,7 @@ class Reader:
         self.ns = self._engine.ledger.find_namespace(view.namespace)
 
     def place(self, turns: Sequence[Turn], *, numbered: bool, dated: datetime | None) -> list[Said]:
-        """Give each turn its name in the conversation."""
+        """Name each turn, without those taken out."""
         given = placed(turns, self._session, self._origin.kind)
         said = [one for one in given if one.words.strip()]
         if numbered and self._session is not None:
@@ -241,7 +241,7 @@ class Reader:
             said = said_anew(self._view, said)
         away = taken_away(self._view, said).words
         said = [one for one in said if one.key not in away]
-        return [  # a turn that names its own trust is trusted less than who writes as the user
+        return [  # a turn that names its own trust keeps it
             replace(one, source=self._origin)
             if one.turn.role == "user" and one.turn.trust is None
             else one
@@ -249,7 +249,7 @@ class Reader:
         ]
 
     def _named(self, said: Said, dated: datetime | None) -> Said:
-        """Name a turn that is given alone: a new one, unless it is the last of its speaker."""
+        """Name a turn given alone: as new, unless it repeats the last one of its speaker."""
         turn = said.turn
         if turn.id is not None:
             return said
@@ -352,7 +352,7 @@ class Reader:
         message.private = any(
             one.meant.own and not one.asked.slots for one in message.requests
         ) or (
-            found.carried is not None  # whoever's words they are: it only keeps less
+            found.carried is not None  # even if others wrote it: it only keeps less
             and any(not subjects(c.span.text) for c in asked)
         )
         if found.carried and (
@@ -382,7 +382,7 @@ class Reader:
         Args:
             message: The message that has it.
             sentence: The sentence and its class.
-            condition: When a rule applies, in words of the sentence; None for what it says.
+            condition: When a rule applies, in words of the sentence; None to find it there.
             model: Name of the language model that pointed at it, or None.
         """
         said_at = from_micros(self.moment).astimezone(self.zone or self._engine.config.zone)
@@ -449,9 +449,9 @@ class Reader:
         return tuple(hit.id for hit in found)
 
     def _dated(self, entry: Entry, lesson: Lesson) -> Entry:
-        """Let a memory hold from when it was said, and until its plan is over.
+        """Set that a memory holds from when it was said until its plan is over.
 
-        If the caller said when, a value of a slot takes its place by time.
+        If the caller gave the time, a value takes its place in the slot by it.
         """
         row = entry.row
         row.occurred_at = row.valid_from = self.moment
@@ -466,9 +466,9 @@ class Reader:
     def _requests(
         self, message: Message, parts: Sequence[Sentence], earlier: Sequence[Message]
     ) -> list[Request]:
-        """Return what the parts of a message that ask to forget mean.
+        """Interpret the parts of a message that ask to forget.
 
-        A part that names nothing belongs to the one beside it.
+        Neighbouring parts are one request if one of them names nothing.
         """
         groups: list[list[Span]] = []
         for one in parts:
@@ -482,7 +482,7 @@ class Reader:
     def _request(
         self, message: Message, spans: Sequence[Span], earlier: Sequence[Message]
     ) -> Request:
-        """Return what a request to forget means."""
+        """Interpret a request to forget."""
         start, end = spans[0].start, spans[-1].end
         answered = message.answered
         asked = asked_of(
@@ -512,7 +512,7 @@ class Reader:
         found |= {row.id: to_memory(row, self.namespace) for row in before}
         backs = [row.id for row in before if row.role == "user"]
         count = len(earlier)
-        here = {f"\n{at}": one for at, one in enumerate(earlier)}  # as no id is written
+        here = {f"\n{at}": one for at, one in enumerate(earlier)}  # no id has a line feed
         zone = self.zone or self._engine.config.zone
         today = from_micros(self.moment).astimezone(zone).date()
         told = [
@@ -539,11 +539,11 @@ class Reader:
         return Request(Span(start, end, message.text[start:end]), asked, meant, here, found)
 
     def _of_area(self, area: int, texts: Mapping[str, str], named: Meant) -> Meant:
-        """Return what of the things that were told belongs to an area of the user's life.
+        """Return what was told that belongs to an area of the user's life.
 
         Args:
             area: The area.
-            texts: What was told, by its keys.
+            texts: What was told, by key.
             named: What the words of the request mean.
         """
         said = [(key, one) for key, text in texts.items() for one in statements(text) or [text]]
@@ -578,7 +578,7 @@ def key_of(lesson: Lesson) -> str | None:
 
 
 def answered_by(row: Row) -> Answered:
-    """Return a turn of the assistant that is stored."""
+    """Describe a stored turn of the assistant."""
     return Answered(row.text, Trust(row.trust), (row.id,))
 
 

@@ -132,7 +132,7 @@ def taught_again(
     model: str,
     run: int | None,
 ) -> Done:
-    """Write what a language model pointed at, as one change, and which turns it saw.
+    """Write what a language model pointed at, as one change, and log which turns it saw.
 
     A turn that was hidden, erased or reworded in the meantime teaches nothing. One that the model
     did not see, because it failed or the process died, is shown to it when it is observed again.
@@ -141,7 +141,7 @@ def taught_again(
         work: The transaction.
         shown: The sentences.
         seen: The messages that the model saw.
-        turns: Identity of a message to the memory that holds it, as it was when it was read.
+        turns: ``id()`` of a message to the row that holds it, as it was when read.
         model: Its name.
         run: Number of the change that the call made before; None if this one begins its run.
     """
@@ -199,7 +199,7 @@ def turn_row(work: Work, message: Message, rows: Sequence[Row]) -> Row | None:
 
 
 def _observed(work: Work, message: Message, turn: Row | None) -> usage_events.Happening | None:
-    """Read when a message was last observed, maybe in other words; None if it never was."""
+    """Return the last observation of a message, maybe with another text, or None."""
     if turn is None or not message.named:
         return None
     return next(reversed(usage_events.of_kinds(work.db, turn.docid, [Event.OBSERVED])), None)
@@ -212,9 +212,9 @@ def has_doubts(session: Session, turn: Row) -> bool:
 
 
 def _taken_back(work: Work, turn: Row, message: Message) -> list[Row]:
-    """Hide what the earlier words of an edited message taught and the present ones do not say.
+    """Hide what the earlier text of an edited message taught and the present one does not say.
 
-    What another message taught as well stays, and what somebody worded anew or locked.
+    What another message taught as well stays, and what somebody reworded or locked.
     """
     said = {ready.entry.row.content_hash for ready in (*message.lessons, *message.doubtful)}
     changed: list[Row] = []
@@ -264,14 +264,14 @@ def _learn_one(
 def is_stored(message: Message, ready: Ready, verdict: observed.Verdict) -> bool:
     """Return whether a statement is stored without being confirmed.
 
-    One in doubt is not, and so replaces nothing. The words of a message that may carry those of
-    others replace nothing either.
+    A doubtful one is not. Nor is one that would replace a memory, if its message may carry words
+    of others.
     """
     return ready in message.lessons and not (message.found.carried and verdict.replaces)
 
 
 def _judged(work: Work, ready: Ready, turn: Row | None) -> observed.Verdict:
-    """Judge a lesson by what is there beside its own turn."""
+    """Judge a lesson by the stored memories but its turn."""
     others = [one for one in ready.others if turn is None or one != turn.id]
     return observed.judge(work, ready.lesson, others)
 
@@ -281,8 +281,8 @@ def _forgotten(
 ) -> ForgetRequest:
     """Carry out a request to forget as far as the settings say.
 
-    Messages that wait for a language model may say the same: no model sees them any more. The turn
-    that asks is hidden as well, for it names what it is about.
+    Messages that wait for a language model are dropped, as they may say the same. The turn that
+    asks is hidden as well, as it names what it is about.
     """
     model_rows.drop_all(work.db, work.ns)
     meant = request.meant
@@ -316,7 +316,7 @@ def _rows(work: Work, ids: Sequence[str]) -> list[Row]:
 
 
 def _slots_named(work: Work, request: Request) -> list[Row]:
-    """Return the values of the slots that a request names."""
+    """Return the holders of the slots that a request names."""
     scopes = dict.fromkeys(["", *(one.scope for one in request.found.values())])
     slots = [(key, scope) for key in request.asked.slots for scope in scopes]
     rows = (slot_rows.holder_of(work.db, work.ns, slot) for slot in slots)
@@ -324,7 +324,7 @@ def _slots_named(work: Work, request: Request) -> list[Row]:
 
 
 def _statements(work: Work, turns: Sequence[Row], by: Collection[str]) -> list[Row]:
-    """Return what was learned from turns: what has the words by which they were found, or all."""
+    """Return what was learned from each turn: what has a word of ``by``, or else all."""
     found: list[Row] = []
     for turn in turns:
         learned = links.children(work.db, work.ns, [turn.id])
@@ -363,9 +363,9 @@ def _answers(work: Work, message: Message, request: Request, turns: Sequence[Row
 def _all_that_say(work: Work, rows: Sequence[Row]) -> list[Row]:
     """Return the turns that told what is to be forgotten, and all else that tells it.
 
-    Answers that repeat it and turns that told an earlier value of the same slot are among them. A
-    value with a digit or of several words tells it wherever it stands, another one where it fills
-    the slot.
+    That includes answers that repeat it, and turns that told an earlier value of the same slot. A
+    value with a digit or of several words counts wherever it stands, another one only where it
+    fills the slot.
     """
     told: dict[int, Row] = {}
     said: set[str] = set()
@@ -393,13 +393,13 @@ def _all_that_say(work: Work, rows: Sequence[Row]) -> list[Row]:
 
 
 def _telling(row: Row) -> list[str]:
-    """Return what of a memory gives it away, folded: the value of its slot, else its numbers."""
+    """Return what reveals a memory, folded: the value of its slot, else its numbers."""
     value, text = observed.value_of(row), row.text.casefold()
     return [value] if value and value in text else _NUMBER.findall(text)
 
 
 def _saying(work: Work, value: str, row: Row) -> Iterator[Row]:
-    """Yield the memories that tell a value which a memory gives."""
+    """Yield the memories that tell a value of another memory."""
     named = words.terms(value)
     if not named:
         return
@@ -436,7 +436,7 @@ def _note(work: Work, message: Message, turn: Row | None) -> None:
 
 
 def action_of(verdict: observed.Verdict) -> Action:
-    """Say in one word what a verdict does."""
+    """Return what a verdict does."""
     if verdict.repeats is not None:
         return Action.REPEATED
     if verdict.replaces is not None:

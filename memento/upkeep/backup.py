@@ -81,7 +81,7 @@ def back_up(
         ledger.check_present()
         with whole():  # a fork would leave SQLite locked in the child
             tool.copy(ledger.path, draft, now, immutable=ledger.immutable)
-        ledger.check_present()  # it is read by its path: where another store may be by now
+        ledger.check_present()  # it was read by path, where another store may be by now
         with whole():
             contents = tool.inspect(draft, sees)
         size = draft.stat().st_size

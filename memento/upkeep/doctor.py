@@ -79,9 +79,9 @@ def examine(
         sees: Namespaces whose damaged memories are named; those of others are only counted.
         repair: Whether to repair derived data: full text, backlog, stray rows.
         embedding: Whether an embedder is in use, so that every memory needs a vector.
-        settings: With which the events are folded.
-        association: With which they are folded onto the links between memories.
-        rules: With which statements are read.
+        settings: For folding the events.
+        association: For folding them onto the links between memories.
+        rules: For reading statements.
         trouble: Problems of the indexer: stage to reason.
     """
     name, said = ledger.library
@@ -113,7 +113,7 @@ def examine(
 
 
 def stale_vectors(model: Callable[[], object]) -> list[Finding]:
-    """Say so if the stored vectors are from another embedder; then ``model`` raises."""
+    """Report vectors of another embedder than that of ``model``, which raises then."""
     try:
         model()
     except (EmbedderError, InvalidInput, MissingExtra) as error:
@@ -122,7 +122,7 @@ def stale_vectors(model: Callable[[], object]) -> list[Finding]:
 
 
 def _found(check: str, look: Callable[[], str | Damage], *, repair: bool) -> Finding:
-    """Run a check, which returns what is sound or what is damaged, and repair what it can."""
+    """Run a check, and repair the damage that it found if ``repair`` and it has a cure."""
     try:
         found = look()
         if isinstance(found, str):
@@ -171,7 +171,7 @@ def _beside(ledger: Ledger) -> list[str]:
     root = ledger.root.resolve()
     try:
         return [path.name for path in unfinished(root.parent) if is_draft_of(path.name, root.name)]
-    except OSError:  # of the folder around it we may know nothing
+    except OSError:  # that folder may not be readable
         return []
 
 
@@ -218,7 +218,7 @@ _COUNTED: dict[str, tuple[Callable[[Session], tuple[int, ...]], str]] = {
         "{} scopes and {} shares were changed outside memento; no answer heeds them",
     ),
 }
-"""Checks of rows that are only counted: what counts the changed ones, and what is said of them."""
+"""Checks that only count changed rows: the function that counts them, and the message."""
 
 
 def _counted(
@@ -255,7 +255,7 @@ def _fulltext(ledger: Ledger, sees: Sees) -> str | Damage:
     if sound and not wrong:
         return "agrees with the memories"
     stale = ledger.read(checks.stale_rows)
-    if (stale or newer) and sound:  # an index that is at odds with itself tells nothing of rows
+    if (stale or newer) and sound:  # a damaged index tells nothing about rows
         detail = f"{wrong} memories are indexed wrongly"
         if newer and not stale:
             detail = f"{_named(ledger, newer, sees, NEWER)}; compare them with a backup"

@@ -1,8 +1,8 @@
 """Erase: remove memories for good, from every file of the store.
 
 ``forget`` hides and can be undone; this cannot. One transaction deletes the rows from the ledger
-and records the steps still to do on the files. If they are very many, it only marks them, so that
-no read shows them from then on, and the rows are deleted a few at a time. Then the unused parts of
+and records the steps still to do on the files. If there are very many, it only marks them, which
+hides them from every read, and the rows are deleted a few at a time. Then the unused parts of
 the ledger are removed or overwritten, the snapshot is written again without the deleted rows,
 copies that were set aside and derived files of the namespace are removed, the Chroma folder is
 removed (the long tier rebuilds it), and the write-ahead log is emptied. Each step can be repeated.
@@ -69,7 +69,7 @@ OF_A_SERVER = (
     "the log archive, standbys and dumps of the database server",
     "the caches of other machines, until they next open the store or read the namespace",
 )
-"""The same of a ledger on a server."""
+"""More such copies of a ledger on a server."""
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -119,7 +119,7 @@ class Erasure:
 
 
 def choose(wanted: object, source: object, session: object, *, everything: bool) -> Chosen:
-    """Accept exactly one choice of the memories to erase.
+    """Check and return the one choice of memories to erase.
 
     Raises:
         InvalidInput: If none or several are given, or one is malformed.
@@ -134,7 +134,7 @@ def choose(wanted: object, source: object, session: object, *, everything: bool)
         return Chosen(ids=several)
     if source is not None:
         spelt = short_name("source", source, most=MAX_URI)
-        # As it was given, and as it is stored if secrets are removed: perhaps they were then.
+        # As given, and as it is stored if secrets were removed when it was added.
         return Chosen(sources=tuple({spelt: None, redact(spelt, Counter()): None}))
     return Chosen(
         session=None if session is None else short_name("session", session), everything=everything
@@ -288,10 +288,10 @@ class Eraser:
             log.warning("an erasure is not finished: %s", "; ".join(left.values()))
         self.pending = left
         if owed and not left:
-            self._ledger.keep_reserve()  # which it may have taken, and now has made room for
+            self._ledger.keep_reserve()  # the erasure may have used it up
 
     def catch_up(self) -> None:
-        """Remove derived files of this machine from before an erasure that another one made."""
+        """Remove derived files on this machine from before an erasure by another machine."""
         if not self._ledger.in_file:
             self._try(self._clear_derived)
 
@@ -313,7 +313,7 @@ class Eraser:
             return str(explain_os(self._ledger.root, error))
 
     def _delete_rows(self) -> None:
-        """Delete the rows of what was marked, and take its ids out of all that names them."""
+        """Delete the marked rows, and remove their ids from all that names them."""
         for which in self._ledger.read(erasure.marked):
             delete = partial(erasure.delete_some, which=which)
             while (counts := self._write(delete)) is not None:
@@ -323,7 +323,7 @@ class Eraser:
             self._write(partial(erasure.unmark, which=which))
 
     def _take_out_ids(self, which: erasure.Marked) -> None:
-        """Look for ids as a reader, and take them out a few at a time."""
+        """Search for ids in a read, and remove them a few at a time."""
         heirs = self._ledger.read(lambda c: erasure.heirs_of(c, which))
         for find, clean in erasure.traces(which.ns, heirs):
             self._rows["events"] += sum(one is True for one in self._in_bites(find, clean))
@@ -349,7 +349,7 @@ class Eraser:
     def _compact(self) -> None:
         try:
             self._ledger.compact()
-        except StorageFull:  # the log took all room there was; the other parts need little of it
+        except StorageFull:  # the log took all the room; other steps need little
             self._ledger.fold_log(0.0)
             raise
         self._rewritten.append(layout.LEDGER)
@@ -394,7 +394,7 @@ class Eraser:
     def _clear_chroma(self) -> str | None:
         """Remove the Chroma folder, if it is the store's, and queue all its rows again.
 
-        So is all that the store has on a Chroma server.
+        Also remove what the store has on a Chroma server.
         """
         if self._ledger.read(vectors.generations):
             self._let_go()
@@ -450,7 +450,7 @@ class Eraser:
         ]
 
     def _strangers(self) -> tuple[str, ...]:
-        """Name the files in the folder that are not the store's, or do not prove to be."""
+        """Name the files in the folder that are not, or not provably, the store's."""
         try:
             names = sorted(path.name for path in self._ledger.root.iterdir())
             left = set(folder.left_alone(self._ledger.root))

@@ -140,7 +140,7 @@ def export(
 def _lent(
     ledger: Ledger, target: str | Path | IO[str] | IO[bytes], *, overwrite: bool
 ) -> Iterator[IO[bytes]]:
-    """Lend what takes the bytes of an export: a new file, or the stream that was given."""
+    """Open the target of an export for bytes: a new file, or the given stream."""
     if not callable(getattr(target, "write", None)):
         path = path_outside("target", target, ledger.root)
         with new_file(path, overwrite=overwrite) as draft, draft.open("wb") as file:
@@ -158,7 +158,7 @@ def _lent(
 class _Writer:
     """Writes lines, counts them and computes their digest.
 
-    The methods named after what is exported yield its lines: the type, and what is said of it.
+    The methods named after what is exported yield its lines: the type, and the fields.
     """
 
     def __init__(self, stream: IO[bytes], connection: Session, model: int | None) -> None:
@@ -259,11 +259,11 @@ def _legible(row: Row) -> dict[str, Any]:
 
 
 def _write_all(stream: IO[AnyStr], data: AnyStr) -> None:
-    """Write to a stream of the caller's, which may take a part at a time, but not nothing."""
+    """Write all to the caller's stream, which may take a part at a time, but not nothing."""
     while data:
         taken = cast("int | None", stream.write(data))
         if taken is None and not isinstance(stream, io.RawIOBase):
-            return  # of a class that does not count; a raw stream says so that it took nothing
+            return  # it does not count; of a raw stream, None means that it took nothing
         if not taken or taken < 0:
             problem = "the stream took nothing of what was written; give one that blocks"
             raise InvalidInput("target", problem)

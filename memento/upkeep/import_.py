@@ -83,8 +83,8 @@ Sessions = dict[int, set[str | None]]
 class Taking:
     """Writes the lines of an export, and counts them.
 
-    ``began`` has for the number of each namespace its newest revision when the import began,
-    perhaps in another process that was killed: a later memory that is in the file is the import's.
+    ``began`` maps the number of each namespace to its newest revision when the import began,
+    perhaps in another process that was killed: it imported the later memories of the file.
     ``model`` made the vectors; None leaves them out. ``sessions`` receives those with new turns.
     """
 
@@ -106,7 +106,7 @@ class Taking:
         self._ours: dict[int, set[str]] = {ns: set() for ns in into_of.values()}
 
     def put(self, connection: Session, bite: Sequence[Item]) -> None:
-        """Write some lines in the order of the file, in a transaction that leaves nothing half."""
+        """Write some lines in one transaction: memories, then the other types, each in order."""
         done = sql.imported_to(connection, self._name)
         since = inf if done is None else done  # None: another process has written all of it
         arrived = [(item.labels, item.what) for item in bite if isinstance(item.what, Arrival)]
@@ -166,7 +166,7 @@ class Taking:
         return True
 
     def _vouch(self, work: Work, row: Row) -> None:
-        """Approve a memory that waits since the file was imported as somebody else's."""
+        """Approve a memory quarantined when the file was imported as somebody else's."""
         here = memories.by_id(work.db, work.ns, row.id)
         if here.status == Status.QUARANTINED and here.content_hash == row.content_hash:
             with suppress(InvalidInput, LockedMemory):  # a parent waits, or the user holds its slot
@@ -174,7 +174,7 @@ class Taking:
                 self.counts["approved"] += 1
 
     def _judge_again(self, work: Work, rows: Sequence[Row]) -> list[Row]:
-        """Re-evaluate memories whose parents were imported; a trusted file stays as it is."""
+        """Re-evaluate memories whose parents were imported, except those of an own file."""
         ours = self._ours[work.ns]
         spared = ours if self._terms.is_own else ()
         changed = trust.judge_again(work, rows, [row.id for row in rows], spared=spared)
@@ -218,7 +218,7 @@ class Taking:
         self.counts["events"] += put
 
     def _is_doubted(self, connection: Session, ns: int, event: EventLine) -> bool:
-        """Return whether an event is a doubt that comparing here has noted during this import."""
+        """Return whether an event is a doubt that the settling pass noted here meanwhile."""
         detail = event.detail
         if event.kind != Event.DOUBTED or event.memory is None or not isinstance(detail, dict):
             return False
@@ -228,7 +228,7 @@ class Taking:
         return usage_events.is_doubted(connection, docid, detail.get("by"), self._terms.now)
 
     def _put_session(self, connection: Session, ns: int, one: SessionLine) -> None:
-        """Import a session that is not here; the moment of a turn tells what a checkpoint knew."""
+        """Import a session that is not here; a checkpoint gets its revision by its time."""
         if session_rows.find(connection, ns, one.begun.id) is not None:
             return
         session_rows.put(connection, replace(one.begun, ns=ns))
@@ -254,7 +254,7 @@ class Taking:
 
 
 MAX_DIM = 1 << 20
-"""Maximum number of numbers in a vector that is read."""
+"""Maximum dimension of a vector that is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +278,7 @@ class Imported:
         scopes: New scopes that were defined or merged; none from a file that is not trusted like
             the user.
         shares: New shares; none from such a file, or if ``into`` is another namespace.
-        approved: Known memories that were quarantined, and are released as the file is the user's.
+        approved: Known memories that were quarantined, and approved as the file is the user's.
     """
 
     memories: int
@@ -360,7 +360,7 @@ def import_from(
 
 
 def _check(ledger: Ledger, lines: Lines, report: Progress) -> None:
-    """Read an export through as if it were imported, and write nothing."""
+    """Read and check all lines as if they were imported; write nothing."""
     for bite in bites(lines):
         report(0, None)
         numbers = {labels: ledger.find_namespace(labels) for labels in {i.labels for i in bite}}
@@ -373,7 +373,7 @@ def _check(ledger: Ledger, lines: Lines, report: Progress) -> None:
 
 
 def _namespaces(head: Mapping[str, Any], name: str) -> list[tuple[str, ...]]:
-    """Read the namespaces that an export says it holds; its embedder must be valid too."""
+    """Return the namespaces that an export lists; check its embedder too."""
     said = head.get("namespaces")
     if not isinstance(said, list):
         raise ArchiveDamaged(name, "its first line does not list its namespaces")
@@ -409,7 +409,7 @@ def _model(connection: Session, head: Mapping[str, Any], identity: str) -> int |
 
 
 def verify(stream: IO[bytes], name: str) -> tuple[dict[str, Any], str, int]:
-    """Read an export through; returns its first line, its digest and the number of its lines."""
+    """Check an export; returns its first line, its digest and the number of its lines."""
     head = _head(stream.readline(MAX_LINE), name)
     stream.seek(0)
     digest, counts = sha256(), Counter[str]()
@@ -456,7 +456,7 @@ def _parsed(data: bytes, name: str, number: int) -> dict[str, Any]:
 
 @contextmanager
 def whole(source: str | Path | IO[str] | IO[bytes]) -> Iterator[tuple[IO[bytes], str]]:
-    """Lend an export as a file that can be read twice, with its name."""
+    """Open an export as a file that can be read twice; yield its name too."""
     if isinstance(source, str | Path) or not callable(getattr(source, "read", None)):
         path = files.path_of("source", source)
         try:

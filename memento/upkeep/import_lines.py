@@ -105,7 +105,7 @@ What: TypeAlias = Arrival | Link | EventLine | SessionLine | Place | ShareLine
 
 
 class Item(NamedTuple):
-    """The content of a line: its number from 1, its bytes, where it goes, and what is to write."""
+    """The content of a line: its number from 1, its bytes, its target, and what to write."""
 
     line: int
     size: int
@@ -116,7 +116,7 @@ class Item(NamedTuple):
 class Lines:
     """Reads the lines of an export that can be imported; for one iteration.
 
-    ``targets`` has for each namespace of the file the one it goes into; without ``dim`` vectors are
+    ``targets`` maps each namespace of the file to the one it goes into; without ``dim`` vectors are
     left out. ``damaged``, ``hidden`` and ``demoted`` are those of `Imported`.
     """
 
@@ -148,7 +148,7 @@ class Lines:
                 yield Item(number, len(data), labels, what)
 
     def _read(self, labels: Labels, line: Mapping[str, Any]) -> What | None:
-        """Read what a line says; None if it is left out, as most of a file that is not ours."""
+        """Read a line; None if it is left out, as most types of another person's file."""
         kind, own = line["type"], self._terms.is_own
         if kind == "memory":
             return self._memory(labels, line)
@@ -211,9 +211,9 @@ def _event(line: Mapping[str, Any], limits: check.Limits) -> EventLine:
 
 
 def _made_ordinary(row: Row, terms: Terms) -> Counter[str]:
-    """Change the row of a file that is not the caller's own so that it may be imported.
+    """Make an ordinary memory of a row from a file that is not the caller's own.
 
-    Measures and checksum are to be renewed. Returns the secrets that were removed, by kind.
+    Call ``measure`` afterwards. Returns the number of removed secrets, by kind.
     """
     given, clean = row.occurred_at != row.created_at, Redaction(terms.secrets)
     clean.row(row)

@@ -150,7 +150,7 @@ def _lock(line: Mapping[str, Any]) -> int:
 
 
 def _given(line: Mapping[str, Any]) -> int:
-    """Read which of tier and importance the caller chose; both, if nothing is said."""
+    """Read which of tier and importance the caller chose; both if the field is missing."""
     ours = line.get(OURS, [])
     if not isinstance(ours, list) or any(name not in _BITS_OF_GIVEN for name in ours):
         refuse(OURS, f"must be a list of: {', '.join(_BITS_OF_GIVEN)}")
@@ -214,7 +214,7 @@ def spelt_scope(one: Place) -> dict[str, Any]:
 
 
 def read_scope(line: Mapping[str, Any]) -> Place:
-    """Make a scope of a line; its namespace is given later."""
+    """Make a scope from a line; its namespace is set later."""
     path, title, into = line["path"], line["title"], line["merged_into"]
     merged_at = line["merged_at"]
     if not isinstance(title, str) or (into is None) != (merged_at is None):
@@ -241,7 +241,7 @@ def spelt_share(one: Share, labels: tuple[str, ...]) -> dict[str, Any]:
 
 
 def read_share(line: Mapping[str, Any]) -> ShareLine:
-    """Make a share of a line; the numbers of its namespaces are given later."""
+    """Make a share from a line; the numbers of its namespaces are set later."""
     share = Share(0, parse_scope(line["scope"]), 0, read_moment("since", line["since"]))
     return ShareLine(share, parse_namespace(line["with"]))
 
@@ -261,7 +261,7 @@ def spelt_session(db: Session, one: Begun) -> dict[str, Any]:
 
 
 def read_session(line: Mapping[str, Any]) -> SessionLine:
-    """Make a session and its checkpoints of a line; namespace and revisions are given later."""
+    """Make a session and checkpoints from a line; namespace and revisions are set later."""
     name = check.short_name("id", line["id"])
     begun = Begun(
         ns=0,

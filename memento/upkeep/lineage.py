@@ -167,7 +167,7 @@ def related(
 def _version(row: Row, state: State | None, number: int | None, by: str | None) -> Version:
     """Describe a state of a memory, the present one if ``state`` is None.
 
-    The number and the class are those of the change that ended it.
+    ``number`` and ``by`` are those of the change that ended it.
     """
     try:
         return Version(
@@ -197,7 +197,7 @@ _BY_TRAIT = {
     "by_name": "archived",
     "current": "changed",
 }
-"""The part of a difference that a memory is in whose new status has a trait, in order.
+"""Traits of the new status of a memory, to its part of a difference; the first one counts.
 Without any of them it is hidden, like a forgotten one."""
 
 
@@ -211,9 +211,9 @@ def between(
     after: str | None,
     limit: int,
 ) -> Diff:
-    """Compare two moments of recording, microseconds, of a namespace; None differs in nothing.
+    """Compare a namespace at two recording times, microseconds; without one nothing differs.
 
-    At most ``limit`` memories are looked at: those that came after the one with the id ``after``.
+    At most ``limit`` memories are compared: those that came after the one with the id ``after``.
     """
     parts: dict[str, dict[str, tuple[Memory | None, Memory]]] = {part: {} for part in _PARTS}
 
@@ -252,9 +252,9 @@ def _was_accepted(session: Session, row: Row, until: int) -> bool:
 
 
 def _part(before: Memory | None, after: Memory) -> str | None:
-    """Say in which part of the difference a memory is.
+    """Return the part of the difference that a memory is in.
 
-    It is in none if it does not differ, or if nobody has accepted it at either moment.
+    None if it does not differ, or if it was accepted at neither moment.
     """
     doubted = before is not None and before.status is Status.QUARANTINED
     if doubted and after.status in (Status.QUARANTINED, Status.FORGOTTEN):

@@ -1,7 +1,7 @@
 """Move a store: copy all of it into another one, of whatever engine, and compare the two.
 
-The copy is an export in one file and its import. The file is removed at the end; whoever finds it
-goes on where the move was interrupted. The store that is moved stays as it is.
+The copy is an export in one file and its import. The file is removed at the end; a move that finds
+it continues the interrupted one. The store that is moved stays as it is.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Moved:
         memories: Memories in each, of every status.
         links: Links.
         events: Events.
-        vectors: Vectors that came along; what has none is embedded there.
+        vectors: Copied vectors; other memories are embedded there.
         sha256: Digest of all that was compared, the same for both.
     """
 
@@ -92,7 +92,7 @@ def _read(ledger: Ledger, now: int) -> tuple[Exported, str]:
 
 
 class _Digest:
-    """A stream that keeps a digest of its lines, without the first and last: they name a moment."""
+    """A stream that keeps a digest of its lines except the first, with the time, and the last."""
 
     def __init__(self) -> None:
         self._digest = sha256()
@@ -105,7 +105,7 @@ class _Digest:
         return len(data)
 
     def flush(self) -> None:
-        """Have nothing to write."""
+        """Do nothing."""
 
     @property
     def said(self) -> str:

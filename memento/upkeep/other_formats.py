@@ -1,4 +1,4 @@
-"""Exports that other programs read: what is active, without what their format has no place for."""
+"""Exports for other programs: active memories, without what their format cannot hold."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _csv(found: Iterable[Memory]) -> Iterator[str]:
 
 
 def _mem0(found: Iterable[Memory]) -> Iterator[str]:
-    """Write what ``get_all`` of mem0 gives."""
+    """Write as ``get_all`` of mem0 does."""
     yield '{"results": ['
     between = ""
     for one in found:

@@ -17,14 +17,14 @@ from memento.types import Memory
 
 Value = str | tuple[str, ...]
 OWN, NEW = "memento", "new"
-"""The field with the id of a note's memory, and its value in a note that is to become one."""
+"""The field with a memory's id, and its value in a note that is to become a memory."""
 FIELDS = ("text", "kind", "tags", "aliases", "scope", "key", "date", "related")
 """What a note says of its memory."""
 EDITED = ("text", "kind", "tags", "aliases", "scope")
 """What a person may change in a note."""
 _LISTS = frozenset({"tags", "aliases", "related"})
 _IF_LEFT_OUT: Mapping[str, Value] = {"tags": (), "aliases": (), "scope": ""}
-"""What it means that a field is not in a note; the others are then as they were."""
+"""Values of fields that a note lacks; other missing fields are as they were."""
 _HEADER = re.compile(
     rb"\A(?P<bom>\xef\xbb\xbf)?---[ \t]*(?P<end>\r?\n)(?P<head>.*?)^---[ \t]*(?:\r?\n|\Z)",
     re.DOTALL | re.MULTILINE,
@@ -37,14 +37,14 @@ _PLAIN = re.compile(
 )
 _UNSAFE = re.compile(r'[<>:"/\\|?*#^\[\]%\s]+')
 _NAME_BYTES = 100
-"""Maximum length of a name of a note made from a text, in bytes, without what tells it from
-others."""
+"""Maximum length of a note's name that is made from a text, in bytes, without the part that makes
+it unique."""
 
 
 class Merged(NamedTuple):
-    """Fields that the memory takes from its note, those that both changed, those that it may not.
+    """Fields to take from a note, those of them that both changed, and changes that are refused.
 
-    A field in none of them is as in the memory.
+    Of other fields, the memory's value stays.
     """
 
     taken: tuple[str, ...]
@@ -60,7 +60,7 @@ class Note:
         id: The id of its memory, or ``NEW``.
         said: What it says, by field.
         head: The lines of its front matter, without fences.
-        body: What is below, with line feeds alone.
+        body: The text below, with line feeds alone.
         bom: Whether it begins with a byte order mark.
         crlf: Whether its lines end as on Windows.
     """
@@ -74,10 +74,10 @@ class Note:
 
 
 def parse(data: bytes) -> Note | None:
-    """Read a note; None if it is not of memento.
+    """Read a note; None if it is not memento's.
 
     Raises:
-        InvalidInput: If it is, and its front matter is damaged, or it is no UTF-8 text.
+        InvalidInput: If it is, but its front matter is damaged, or it is no UTF-8 text.
     """
     found = _HEADER.match(data)
     if not _OWN.search(data if found is None else found["head"]):
@@ -115,7 +115,7 @@ def _value(name: str, value: object) -> Value:
 
 
 def values_of(memory: Memory, related: Iterable[str]) -> dict[str, Value]:
-    """Return what the note of a memory says; ``related`` are names of notes."""
+    """Return the fields of a memory's note; ``related`` are names of notes."""
     return {
         "text": memory.text.strip("\n"),
         "kind": memory.kind.value,
@@ -141,9 +141,9 @@ def digest(data: bytes) -> str:
 def merge(
     base: Mapping[str, str] | None, note: Mapping[str, str], memory: Mapping[str, str]
 ) -> Merged:
-    """Compare the digests of a note and its memory with those of when they were the same.
+    """Compare the digests of a note and its memory with those of the last sync, ``base``.
 
-    Where both changed, the note holds. Without a base nobody knows which of them changed.
+    Where both changed, the note wins. Without a base it is unknown which of them changed.
     """
     changed = [
         name
@@ -164,7 +164,7 @@ def written(
     before: Note | None = None,
     changed: Iterable[str] = FIELDS,
 ) -> bytes:
-    """Write a note, or change these fields of one and leave every other byte as it is."""
+    """Write a note, or the ``changed`` fields of one, and leave every other byte as it is."""
     changed = {*changed}
     own = f"{OWN}: {_scalar(memory_id)}"
     if before is None or changed - {"text"}:
@@ -186,7 +186,7 @@ def _line(name: str, value: Value) -> str:
 
 
 def _scalar(text: str) -> str:
-    """Write a text as YAML: plain if it can only be that, else in quotes."""
+    """Write a text as YAML: plain if it is unambiguous, else in quotes."""
     if _PLAIN.fullmatch(text):
         return text
     quoted = json.dumps(text, ensure_ascii=False)
@@ -221,11 +221,11 @@ def _field_of(line: str) -> str | None:
 
 
 def name_of(memory: Memory, taken: Sequence[str] | set[str]) -> str:
-    """Name the note of a memory, so that every file system takes it and it is no other's.
+    """Return a path for a memory's note that every file system accepts and that is not taken.
 
     Args:
         memory: The memory.
-        taken: Names that there are, case-folded.
+        taken: Existing paths, see ``folded``.
     """
     words = memory.key or memory.text.strip().partition("\n")[0]
     printable = "".join(one if one.isprintable() else " " for one in composed(words))
@@ -237,5 +237,5 @@ def name_of(memory: Memory, taken: Sequence[str] | set[str]) -> str:
 
 
 def folded(path: str) -> str:
-    """Return a path as file systems compare it that know no case and spell accents their way."""
+    """Return a path as a file system compares it that ignores case and composes accents."""
     return composed(path).casefold()

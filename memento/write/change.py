@@ -1,7 +1,7 @@
-"""Every deliberate change of a stored memory: update, forget, restore, move. None loses anything.
+"""Deliberate changes of a stored memory: update, forget, restore, move, archive. No text is lost.
 
-Each function that takes a `Work` is one writer job. The part of a change that costs more for a
-longer text is done before, in `accept`: no other writer waits for a search for secrets.
+Each function that takes a `Work` is one writer job. What takes longer for a longer text, such as
+the search for secrets, is done before it, in `accept`, so that no other writer waits.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ else:
 
 
 class _Keep:
-    """Stands for what an update leaves as it is; ``help()`` shows its name."""
+    """Marks a field that an update leaves as it is; ``help()`` shows its name."""
 
     def __repr__(self) -> str:
         return "KEEP"
 
 
 KEEP: Any = _Keep()
-"""Stands for "as it is", since None means "none" for some fields."""
+"""Leaves a field as it is; None would clear some fields."""
 _BOOKKEEPING = {"updated_at", "version", "given", "content_hash", "cues", "words", "head_words"}
 _REVIVING = (Event.USED, Event.CONFIRMED)
 """Verdicts that bring a memory back from the archive."""
@@ -74,16 +74,16 @@ _REVIVING = (Event.USED, Event.CONFIRMED)
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """Corrections that were checked and lost their secrets; nothing of it depends on the memory.
+    """Validated and redacted arguments of an update; they do not depend on the memory.
 
     Attributes:
-        columns: Columns to the values they are to have.
+        columns: New values by column.
         added: Aliases to add.
-        removed: Aliases to take away.
-        author: Who says so.
-        found: Secrets that were taken out, by kind.
+        removed: Aliases to remove.
+        author: Trust class of the author.
+        found: Number of removed secrets, by kind.
         tier: The tier to move to; None to stay.
-        lock: The level of the lock to set, None to unlock; ``KEEP`` to leave it as it is.
+        lock: The lock level to set; None to unlock; ``KEEP`` to leave it as it is.
     """
 
     columns: Mapping[str, Any]
@@ -96,7 +96,7 @@ class Accepted:
 
     @property
     def verb(self) -> str:
-        """Name of the change, for ``changes``: by what it does, if that is one thing."""
+        """Name of the change in ``changes``: ``update`` unless it does just one thing."""
         fields = bool(self.added or self.removed) or not self.columns.keys() <= {"pinned"}
         steps = [*self.columns, *(["tier"] if self.tier else ())]
         steps += ["lock"] if self.lock is not KEEP else []
@@ -110,11 +110,11 @@ class Accepted:
 
 
 def accept(asked: Mapping[str, Any], *, now: int, config: Config) -> Accepted:
-    """Check some arguments of ``update`` and take the secrets out, before the writer is asked for.
+    """Validate and redact the arguments of ``update``, before the writer job.
 
     Raises:
         InvalidInput: If a value cannot be accepted.
-        SecretFound: If it holds a secret and these are to be refused.
+        SecretFound: If it contains a secret and the settings refuse those.
     """
     clean = Redaction(config.secrets)
     columns = {
@@ -159,11 +159,11 @@ _CHECKS: Mapping[str, Callable[[Any, Redaction, check.Limits], Any]] = {
     ),
     "due_at": lambda value, _clean, _limits: _moment("due_at", value),
 }
-"""Corrections to what accepts each; in the order in which they are refused."""
+"""Arguments to their validators, in the order in which they are validated."""
 
 
 def update(work: Work, memory_id: str, asked: Accepted) -> Row:
-    """Change a memory in place; what it was before stays in its history."""
+    """Change a memory in place; its history keeps the earlier state."""
     check_author(memories.by_id(work.db, work.ns, memory_id), asked.author, work.rules.untrusted)
     if asked.lock is None:
         locks.unlock(work, memory_id)
@@ -188,7 +188,7 @@ def _set_fields(work: Work, memory_id: str, asked: Accepted) -> Row:
         raise InvalidInput("id", f"{memory_id!r} is forgotten; restore it first")
     locks.guard([row])
     wanted = dict(asked.columns)
-    if "scope" in wanted:  # a scope that was merged means the one that it is part of now
+    if "scope" in wanted:  # a merged scope means the one that it was merged into
         wanted["scope"] = scope_rows.present(session, work.ns, wanted["scope"])
     changes = _changes(row, wanted, asked)
     if not changes:
@@ -218,12 +218,12 @@ def _set_fields(work: Work, memory_id: str, asked: Accepted) -> Row:
 
 
 def check_author(row: Row, author: str, untrusted: Collection[str]) -> None:
-    """Accept the author of a change.
+    """Check that an author may change a memory.
 
-    Only the user changes what is quarantined: a person may have read it and be about to approve it.
+    Only the user may change a quarantined one: somebody may have read it and be about to approve.
 
     Raises:
-        UntrustedSource: If they are not trusted, or less than the memory.
+        UntrustedSource: If the author is untrusted, or less trusted than the memory.
     """
     waits = row.status == Status.QUARANTINED and author != Trust.USER
     stands = trust.standing(row, untrusted)
@@ -245,7 +245,7 @@ def forget(work: Work, memory_id: str, author: str = Trust.USER) -> Row:
 
 
 def to_forget(connection: Session, ns: int, filters: Filters) -> list[int]:
-    """Find every memory that fits and is not hidden yet, quarantined ones too: row ids."""
+    """Return the row ids of the matching memories not hidden yet, also quarantined ones."""
     found = memories.matching(connection, ns, _not_hidden(filters))
     locked = sorted(set(memories.locked(connection, ns)).intersection(found))
     locks.guard(memories.by_docids(connection, ns, locked).values())
@@ -253,7 +253,7 @@ def to_forget(connection: Session, ns: int, filters: Filters) -> list[int]:
 
 
 def forget_those(work: Work, docids: Sequence[int], filters: Filters) -> list[Row]:
-    """Hide those of some memories that still fit, in order of arrival; see ``forget``."""
+    """Hide the given memories that still match, in order of arrival; see ``forget``."""
     rows = memories.fitting(work.db, work.ns, _not_hidden(filters), docids)
     locks.guard(rows)
     return [hide(work, row, Reason.FORGOTTEN) for row in rows]
@@ -264,7 +264,7 @@ def _not_hidden(filters: Filters) -> Filters:
 
 
 def sweep(work: Work, docids: Sequence[int]) -> list[Row]:
-    """Hide those of some memories that have expired, so that they leave the indexes too."""
+    """Hide the given memories that have expired, which removes them from the indexes."""
     return [
         hide(work, row, Reason.FORGOTTEN)
         for _, row in sorted(memories.by_docids(work.db, work.ns, docids).items())
@@ -276,19 +276,19 @@ def sweep(work: Work, docids: Sequence[int]) -> list[Row]:
 
 
 def touchable(connection: Session, ns: int, ids: Sequence[str], *, now: int) -> list[int]:
-    """Find those of some memories that are active and hold: row ids, in the order of the ids."""
+    """Return the row ids of the given memories that are active and hold, in the given order."""
     rows = [memories.by_id(connection, ns, memory_id) for memory_id in ids]
     locks.guard(rows)
     return [row.docid for row in rows if row.status in FOUND and holds(row, now)]
 
 
 def touch(work: Work, docids: Sequence[int], ends: int | None) -> list[Row]:
-    """Set again when memories expire; those that are hidden or expired by now stay so.
+    """Set a new expiry, except for memories that were hidden or expired in the meantime.
 
-    An article that quotes what expires now would outlive it, so it is withdrawn.
+    An article that would outlive a memory that it quotes is withdrawn.
 
     Returns:
-        The rows that were changed, in the order of the row ids given.
+        The changed rows, in the order of ``docids``.
     """
     rows = memories.by_docids(work.db, work.ns, docids)
     live = [row for docid in docids if (row := rows.get(docid)) and row.status in FOUND]
@@ -305,11 +305,11 @@ def touch(work: Work, docids: Sequence[int], ends: int | None) -> list[Row]:
 
 
 def restore(work: Work, memory_id: str) -> Row:
-    """Bring a forgotten memory back to the status it had.
+    """Bring a forgotten memory back to its earlier status.
 
     If another memory fills its slot by now, it comes back superseded by that one. An active or
-    quarantined memory is returned as it is. An import may have left out the history that tells
-    what it was before; then what is untrusted comes back into quarantine.
+    quarantined memory is returned as it is. If an import left out the history that records the
+    earlier status, an untrusted memory comes back into quarantine.
     """
     session = work.db
     row = memories.by_id(session, work.ns, memory_id)
@@ -330,7 +330,7 @@ def restore(work: Work, memory_id: str) -> Row:
 
 
 def _hold_again(work: Work, row: Row, status: str, reason: Reason) -> Row:
-    """Let a memory hold its slot again, unless that has a holder whose time is not over."""
+    """Make a memory hold its slot again, unless the slot has a holder that still holds."""
     alter(work, row, {"status": status}, reason, Event(reason.value), index="embed")
     won = slots.contend(
         work, row, wins=lambda holder: holder is None or not holds(holder, work.now)
@@ -365,14 +365,14 @@ def into_tier(work: Work, row: Row, tier: str, given: int) -> Row:
 
 
 def _likely_status(row: Row, untrusted: Collection[str]) -> str:
-    """Say what a forgotten memory would be if it had never been forgotten."""
+    """Guess the status that a forgotten memory had, from its columns."""
     if row.superseded_by is not None:
         return Status.SUPERSEDED.value
     return (Status.QUARANTINED if row.trust in untrusted else Status.ACTIVE).value
 
 
 def _changes(row: Row, wanted: dict[str, Any], asked: Accepted) -> dict[str, Any]:
-    """Work out which columns differ from those that are wanted."""
+    """Return the wanted values that differ from those of the row."""
     ends = wanted.get("valid_until")
     if ends is not None and ends <= row.valid_from:
         raise InvalidInput("valid_until", "must be later than the start of validity")
@@ -390,7 +390,7 @@ def _changes(row: Row, wanted: dict[str, Any], asked: Accepted) -> dict[str, Any
 
 
 def _with_reserved(row: Row, metadata: str) -> str:
-    """Leave a turn of a conversation that by which the store knows it again."""
+    """Keep the reserved metadata by which the store recognises a turn."""
     there = mapping_in(row.metadata)
     known = {name: there[name] for name in RESERVED if name in there}
     if not known or not row.id.startswith(TURN):
@@ -429,7 +429,7 @@ def unarchive(work: Work, memory_id: str) -> Row:
 
 
 def revived(work: Work, row: Row, kind: Event, source: Trust) -> Row:
-    """Bring a memory back from the archive if somebody who is trusted used or confirmed it."""
+    """Bring an archived memory back if the user or the agent used or confirmed it."""
     trusted = source in (Trust.USER, Trust.AGENT)
     if row.status == Status.ARCHIVED and kind in _REVIVING and trusted:
         return _hold_again(work, row, Status.ACTIVE.value, Reason.UNARCHIVED)

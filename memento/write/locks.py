@@ -16,7 +16,7 @@ quarantined because a parent is untrusted       yes         yes, and unlocked   
 
 .. [1] An expiry that the caller gave applies to a pinned memory.
 
-Refused is ``LockedMemory``: nothing is written. A lock takes away the expiry of a memory.
+Refused: raises ``LockedMemory`` and writes nothing. Locking removes the expiry of a memory.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def guard(rows: Iterable[Row]) -> None:
 
 
 def guard_replaced(old: Row, trust: str) -> None:
-    """Refuse that a memory is replaced by another one, of a class of trust.
+    """Refuse to replace a locked memory by one of the class ``trust``.
 
     Raises:
         LockedMemory: If the user locked it, or only the user may replace it.
@@ -71,7 +71,7 @@ def is_locked(row: Row) -> bool:
 
 
 def lock(work: Work, memory_id: str, level: object) -> Row:
-    """Lock a memory; its expiry is taken away. A higher lock takes the place of a lower one."""
+    """Lock a memory and remove its expiry. A higher lock replaces a lower one."""
     if not isinstance(level, str) or level not in BITS:
         raise InvalidInput("lock", f"{shown(level)} is not one of: {', '.join(BITS)}")
     row = _to_protect(work, memory_id)
@@ -84,7 +84,7 @@ def lock(work: Work, memory_id: str, level: object) -> Row:
 
 
 def unlock(work: Work, memory_id: str) -> Row:
-    """Take the lock of a memory away."""
+    """Unlock a memory."""
     row = memories.by_id(work.db, work.ns, memory_id)
     level = lock_of(_bits(row))
     if level is None:
@@ -93,7 +93,7 @@ def unlock(work: Work, memory_id: str) -> Row:
 
 
 def pin(work: Work, memory_id: str) -> Row:
-    """Let a memory never fade."""
+    """Protect a memory from fading."""
     row = _to_protect(work, memory_id)
     if _bits(row) & PINNED:
         return row
@@ -101,7 +101,7 @@ def pin(work: Work, memory_id: str) -> Row:
 
 
 def unpin(work: Work, memory_id: str) -> Row:
-    """Let a memory fade again."""
+    """Let a pinned memory fade again."""
     row = memories.by_id(work.db, work.ns, memory_id)
     if not _bits(row) & PINNED:
         return row
@@ -109,9 +109,9 @@ def unpin(work: Work, memory_id: str) -> Row:
 
 
 def lost(work: Work, row: Row, pinned: int) -> dict[str, int]:
-    """Take the lock away from a memory that is trusted less from now on.
+    """Note that a memory loses its lock because its trust fell.
 
-    ``pinned`` are the bits that it is to have; returns the column to change, if it was locked.
+    ``pinned`` has the bits it would get otherwise; returns the column to change, if any.
     """
     level = lock_of(_bits(row))
     if level is None:
@@ -122,7 +122,7 @@ def lost(work: Work, row: Row, pinned: int) -> dict[str, int]:
 
 
 def judged(work: Work, row: Row) -> None:
-    """Take the lock of a promoted memory away if two verdicts of two days or sources oppose it."""
+    """Unlock a promoted memory if two verdicts, of two days or sources, are against it."""
     if lock_of(_bits(row)) != "promoted":
         return
     told = usage_events.told_of(work.db, row.docid)
@@ -136,7 +136,7 @@ def judged(work: Work, row: Row) -> None:
 
 
 def _to_protect(work: Work, memory_id: str) -> Row:
-    """Read a memory that is to be locked or pinned."""
+    """Read a memory and check that it may be locked or pinned."""
     row = memories.by_id(work.db, work.ns, memory_id)
     if row.trust != Trust.USER:
         problem = f"{memory_id!r} comes from {row.trust}; only what the user says can be locked or"
@@ -164,5 +164,5 @@ def _set(
 
 
 def _bits(row: Row) -> int:
-    """Return the bits of a row; none if damage made something else of them."""
+    """Return the ``pinned`` bits of a row; 0 if they are damaged."""
     return row.pinned if isinstance(row.pinned, int) else 0

@@ -1,7 +1,7 @@
-"""Merge a repeat into the memory that is there: the union, or the stronger value. Pure.
+"""Merge a repeat into the stored memory: the union, or the stronger value. Fold and unfold.
 
-Equal content is kept once, but each ``add`` may say something else about it. In whichever order two
-repeats arrive, what is joined is the same, within the limits of one memory:
+Equal content is stored once, but each ``add`` may give it other fields. Unless the table names an
+order, the order of arrival does not matter, within the limits of one memory:
 
 ================  ==============================================================================
 field             the memory afterwards has
@@ -21,13 +21,13 @@ field             the memory afterwards has
 ``source``        the more trusted one; of equals the first
 ================  ==============================================================================
 
-A tier or an importance that nobody gave is ours, and changes nothing. What is quarantined is merged
-into nothing, and nothing into it: what a source says again there is counted, and no more.
+A tier or an importance that the caller did not give changes nothing. A quarantined memory is never
+merged, in either direction; its repeats are only counted.
 
-That is among equals. A repeat from a less trusted source is counted and changes nothing. One from a
-more trusted source says it in its own name: the memory then has its source, and of the fields above
-only what that repeat says, but for the tier, which never falls. Values from the page or agent
-before it, such as names to be found by, stay in the history only.
+The table is for sources that are trusted alike. A repeat from a less trusted source is only counted
+and changes nothing. One from a more trusted source takes over: the memory gets its source and its
+values of the fields above, except that the tier never falls. Values of the less trusted source,
+such as aliases, stay in the history only.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ from memento.write.trust import standing
 
 
 def fold(work: Work, survivor: Row, members: Sequence[Row]) -> list[Row]:
-    """Let one memory stand for others: aliases and tags of the same trust are joined to it.
+    """Let one memory stand for others; it gets the aliases and tags of those trusted alike.
 
-    Each arrival of the others counts as a use of it, at its own time. All are active.
+    The arrival of each other one counts as a use of it, at that time. All are active.
     """
     equals = [row for row in (survivor, *members) if row.trust == survivor.trust]
     names = {name: joined(getattr(row, name) for row in equals) for name in ("aliases", "tags")}
@@ -76,7 +76,7 @@ def is_folded(work: Work, row: Row) -> bool:
 
 
 def unfold(work: Work, row: Row) -> Row:
-    """Take a memory out of the one that stands for it; its arrival is no use of that any more."""
+    """Take a memory out of the one that stands for it, and retract the use it counted as."""
     for survivor in unfolded(work, row):
         changes.unlink(work, survivor.docid, row.docid, "supersedes")
     values = {"status": Status.ACTIVE.value, "superseded_by": None, "valid_until": None}
@@ -84,9 +84,9 @@ def unfold(work: Work, row: Row) -> Row:
 
 
 def unfolded(work: Work, row: Row) -> list[Row]:
-    """Take back that the arrival of a memory was a use of the one that stands for it.
+    """Retract the use that a memory counted as for the one that stands for it.
 
-    Returns that one; nothing if it is gone.
+    Returns that one, in a list; an empty list if it is gone.
     """
     found = [*memories.by_ids(work.db, work.ns, [row.superseded_by or ""]).values()]
     for survivor in found:
@@ -105,16 +105,16 @@ _SAID = (
     "pinned", "importance", "tags", "aliases", "metadata", "kind", "expires_at", "valid_until",
     "due_at", "signal",
 )  # fmt: skip
-"""Columns that are a source's word about the content."""
+"""Columns in which a source describes the content."""
 _TIERS = [tier.value for tier in Tier]
 
 
 def merged(row: Row, new: Row, derived: Collection[str], metadata_bytes: int) -> dict[str, Any]:
-    """Return the columns that a repeat changes, to new values, if it may (`may_add`).
+    """Return the columns that a repeat changes, with new values; check `may_add` first.
 
     Args:
-        row: The memory that is there, as it is.
-        new: The same content again.
+        row: The stored memory.
+        new: The repeat.
         derived: Columns of ``new`` whose value the caller did not give.
         metadata_bytes: Maximum size of the metadata as JSON, in bytes.
     """
@@ -134,10 +134,9 @@ def merged(row: Row, new: Row, derived: Collection[str], metadata_bytes: int) ->
 def may_add(row: Row, new: Row, untrusted: Collection[str]) -> bool:
     """Return whether the source of a repeat may change a memory, or link it to others.
 
-    What is quarantined is approved as somebody read it, so that no repeat changes it; and what an
-    untrusted source said stays as it was approved, unless the user says the same. A repeat that is
-    derived from others may turn out to be trusted less when these arrive, which could not be taken
-    back any more.
+    A quarantined memory must be approved as it was read, so no repeat changes it. What an
+    untrusted source said stays as it was approved, unless the user says the same. A repeat with
+    other parents may lose trust when these arrive, and its changes could not be taken back then.
     """
     if not ACCEPTED.issuperset((row.status, new.status)):
         return False
@@ -147,7 +146,7 @@ def may_add(row: Row, new: Row, untrusted: Collection[str]) -> bool:
 
 
 def _both(row: Row, new: Row, derived: Collection[str], metadata_bytes: int) -> dict[str, Any]:
-    """Join what two sources say that are trusted alike."""
+    """Merge the fields of sources that are trusted alike."""
     both: dict[str, Any] = {
         "pinned": row.pinned | new.pinned,
         "kind": row.kind if new.kind == Kind.FACT else new.kind,
@@ -165,7 +164,7 @@ def _both(row: Row, new: Row, derived: Collection[str], metadata_bytes: int) -> 
 
 
 def joined(lists: Iterable[str]) -> str:
-    """Join lists of names, each name once."""
+    """Join JSON lists, each name once."""
     names = dict.fromkeys(name for one in lists for name in strings_in(one))
     return to_json([*names][:MAX_ITEMS])
 
@@ -173,7 +172,7 @@ def joined(lists: Iterable[str]) -> str:
 def _updated(old: str, new: str, most: int) -> str:
     before = mapping_in(old)
     both = before | mapping_in(new)
-    if both == before and repr(both) == repr(before):  # 1, 1.0 and True are equal, and differ
+    if both == before and repr(both) == repr(before):  # 1 == 1.0 == True, but they differ
         return old
     spelt = json.dumps(both, ensure_ascii=False)
     return spelt if len(spelt.encode()) <= most else old

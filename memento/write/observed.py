@@ -1,19 +1,19 @@
-"""Lessons of a conversation enter the store: repeated, replaced, flagged or new.
+"""Store the lessons of a conversation: each is a repeat, a replacement, a contradiction or new.
 
-In order, the first that applies (see `take`):
+The first that applies (see `judge`):
 
-1. The same content, or the same value of the same slot and nothing more: the memory that is there
-   is reinforced. One that an agent or a page wrote, or that is not a rule where the user states
-   one, is superseded or becomes the user's.
+1. The same content, or the same value of the same slot and nothing more: the stored memory is
+   reinforced. If an agent or a page wrote it, or the user states a rule and it is none, it is
+   superseded or becomes the user's.
 2. Another value of a slot that has one value at a time: the present value is superseded.
-3. A statement that takes exactly one other back in so many words (``observe.ended``): that one
-   is superseded. A correction of something that was not found is linked (``corrects``) to the
+3. A statement that explicitly takes back exactly one other (``observe.ended``): that one is
+   superseded. A correction of something that was not found is linked (``corrects``) to the
    assistant's turn that it answers.
-4. The same with a "not", or the opposite: both stay, linked as ``contradicts`` both ways.
-5. Anything else is new. What was said of the same thing before stays, and whoever reads sees both
-   with their dates, see ``retrieve.newer``.
+4. The negation or the opposite: both stay, linked as ``contradicts`` both ways.
+5. Anything else is new. Earlier statements about the same thing stay, and both are shown with
+   their dates, see ``retrieve.newer``.
 
-`judge` decides and writes nothing, so that a dry run says what would happen.
+`judge` writes nothing, so that a dry run can use it; `take` writes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from memento.write.steps import FOUND, SLOT_HOLDING, holds, log_event
 LEARNABLE = frozenset(Kind) - {Kind.EPISODE, Kind.QUESTION, Kind.ARTICLE}
 """Kinds that a statement may repeat, replace or contradict; turns and summaries are left alone."""
 _USUAL = (Signal.IDENTITY, Signal.PREFERENCE, Signal.RULE, Signal.FACT)
-"""Signals that are tried on a memory that was not learnt."""
+"""Signals to try for a memory that has none."""
 _NOVELTY = Novelty()
 """Weighs nothing, as each lesson brings its importance."""
 
@@ -50,9 +50,9 @@ class Verdict:
 
     Attributes:
         repeats: The memory that says the same, or None.
-        replaces: The memory that it takes the place of, or None.
-        contradicts: The memories that say otherwise and stay.
-        key: The slot that it is to fill, or None.
+        replaces: The memory that it supersedes, or None.
+        contradicts: The memories that it contradicts; they stay.
+        key: The slot that it fills, or None.
         unplaced: Whether it corrects something that was not found.
     """
 
@@ -64,7 +64,7 @@ class Verdict:
 
 
 def judge(work: Work, lesson: Lesson, others: Iterable[str]) -> Verdict:
-    """Decide what a lesson does to the memories that are there. Writes nothing."""
+    """Decide what a lesson does to the stored memories. Writes nothing."""
     rows = [row for row in _candidates(work, others) if row.scope == lesson.scope]
     key = None if lesson.slot is None else lesson.slot.key
     if lesson.slot is not None and key is not None:
@@ -90,7 +90,7 @@ def _candidates(work: Work, ids: Iterable[str]) -> list[Row]:
 
 
 def is_replaceable(work: Work, old: Row, new: Row) -> bool:
-    """Return whether a statement of the user may supersede a memory that was named to it.
+    """Return whether a statement of the user may supersede a memory named for it.
 
     Both hold now, in one scope; the earlier one is the user's own and not locked.
     """
@@ -109,7 +109,7 @@ def _is_open(work: Work, row: Row) -> bool:
 
 
 def _has_value(row: Row, lesson: Lesson) -> bool:
-    """Return whether the holder of the lesson's slot says the same, and no less."""
+    """Return whether the holder of the lesson's slot says all that the lesson says."""
     slot = lesson.slot
     if not adds_nothing(lesson.text, row.text):
         return False
@@ -149,7 +149,7 @@ def _without_slot(lesson: Lesson, rows: Sequence[Row], key: str | None) -> Verdi
 
 
 def _value_of_user(row: Row) -> str | None:
-    """Return the value that a memory gives a slot that says how the user is, not what to do."""
+    """Return the value that a memory gives its slot; None without a slot or for a rule."""
     return None if row.key is None or row.kind == Kind.RULE else value_of(row) or ""
 
 
@@ -158,23 +158,23 @@ def _says_the_same(row: Row, lesson: Lesson) -> bool:
 
 
 def _vouches(row: Row, lesson: Lesson) -> bool:
-    """Return whether a memory that says the same stands for a lesson, which is the user's own word.
+    """Return whether a memory that says the same makes it needless to store a lesson of the user.
 
-    The word of an agent or of a page does not, and what is not a rule does not stand for one: it
-    would keep the user's rule out of every policy.
+    One of an agent or a page does not. Nor does one that is no rule if the lesson is a rule: the
+    user's rule would be missing from every policy.
     """
     return row.trust == Trust.USER and (lesson.kind is not Kind.RULE or row.kind == Kind.RULE)
 
 
 def _excludes(row: Row, lesson: Lesson) -> bool:
-    """Return whether both a memory and a lesson cannot be true."""
+    """Return whether a memory and a lesson cannot both be true."""
     if row.condition != lesson.condition and not (row.condition and lesson.condition):
         return False
     return opposed(row.text, lesson.text)
 
 
 def take(work: Work, lesson: Lesson, entry: Entry, verdict: Verdict) -> Row:
-    """Write a lesson as it was judged."""
+    """Write a lesson as its verdict says."""
     if verdict.repeats is not None:
         row = verdict.repeats  # it was said again
         counted = {"reinforced": row.reinforced + 1, "updated_at": work.now}
@@ -183,7 +183,7 @@ def take(work: Work, lesson: Lesson, entry: Entry, verdict: Verdict) -> Row:
         return row
     if verdict.key != entry.row.key:
         entry.rekey(verdict.key)
-    entry.by = Trust.USER  # who speaks, whomever the statement quotes
+    entry.by = Trust.USER  # the speaker, whomever they quote
     (row,), _, _ = remember(work, [entry], _NOVELTY)
     old = verdict.replaces
     if old is not None and row.docid != old.docid and row.status in SLOT_HOLDING:
@@ -200,10 +200,10 @@ def take(work: Work, lesson: Lesson, entry: Entry, verdict: Verdict) -> Row:
 
 
 def identify(entry: Entry) -> None:
-    """Settle what makes a lesson the same as another memory: not its time, unless it has a slot.
+    """Set the content hash of a lesson: its time counts only for a dated value of a slot.
 
-    The same statement of another day is a repeat. A value of a slot may hold, end and hold again;
-    each time, if the caller says when it was, is a value of its own.
+    The same statement on another day is a repeat. A value of a slot may hold, end and hold again;
+    if the caller gives the times, each is a value of its own.
     """
     row = entry.row
     dated = row.key is not None and "valid_from" not in entry.derived

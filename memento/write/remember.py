@@ -1,11 +1,10 @@
 """The write path: how one ``add`` or ``add_many`` stores its drafts, in one transaction.
 
-`remember` is the path. After it come its parts in this order: insert what is new and fold the rest
-into memories that are there, give up ids that are contested, replace by id. All of that is one
-transaction, together with the links of a memory and the overflow of its ring. The background thread
-makes its vector and its claims later, and most of full text (``contract.Words.is_due``). No event
-records an ``add``: the row itself says when it came. Drafts were checked and lost their secrets
-before, in ``admit``: no other writer waits for that.
+`remember` is the entry point. Its parts follow it: insert new entries and merge repeats into stored
+memories, take over ids, replace by id. All of that is one transaction, including the links of a
+memory and the overflow of its ring. The background thread adds vectors, claims and most of the full
+text later (``contract.Words.is_due``). No event records an ``add``: the row itself has its time of
+arrival. Drafts were validated and redacted before, in ``admit``, so that no other writer waits.
 """
 
 from __future__ import annotations
@@ -66,32 +65,33 @@ _EMBEDDED = {"text", "actor", "role"}
 def remember(
     work: Work, entries: Sequence[Entry], novelty: Novelty, *, replace: bool = False
 ) -> tuple[list[Row], list[Row], Met | None]:
-    """Write entries, in this order: judge, weigh, insert or replace, judge again.
+    """Write entries: judge trust, weigh novelty, insert or replace, judge trust again.
 
-    Inserting an entry means: fold it into a memory with the same content or insert it, let it take
-    its slot and replace what it supersedes, link it. Then the rings of the sessions overflow.
+    An entry is inserted, or merged into a memory with the same content; then it takes its slot,
+    supersedes what it names, and is linked. Then the rings of the sessions overflow.
 
     Args:
         work: The transaction.
-        entries: What to write, in order of arrival; changed in place.
+        entries: In order of arrival; changed in place.
         novelty: The words that the namespace has met.
         replace: Whether an entry replaces the memory that has its id.
 
     Returns:
-        One row an entry, in order: the new one, or the one that was there. Then the rows that were
-        judged again, as they are now. Then the words to count as met after the commit.
+        One row per entry, in order, new or already stored; the rows that changed when trust was
+        judged again; the words to count as met after the commit.
 
     Raises:
-        IdConflict: If a chosen id is taken by another content.
+        IdConflict: If a chosen id belongs to other content.
         NotFound: If ``supersedes`` or ``related`` names no memory of this namespace.
-        UntrustedSource: If one would be a rule, be pinned, or replace an active memory, and comes
-            from a source that is not trusted.
+        TurnErased: If one is a turn that was erased.
+        UntrustedSource: If one of an untrusted source would be a rule, be pinned, or replace an
+            active memory.
     """
     if chosen := [entry.row.id for entry in entries if entry.chosen_id]:
         erasure.make_way(work.db, work.ns, chosen)
         _refuse_replays(work, entries)
     go_to_present_scopes(work, entries)
-    trust.judge(work, entries)  # first: the words of a quarantined memory stay new
+    trust.judge(work, entries)  # first, as quarantined words stay new
     met = novelty.weigh(work, entries)
     rows = _replace(work, entries) if replace else _insert_taking_ids(work, entries)
     if sessions := {entry.row.session for entry in entries if entry.row.session is not None}:
@@ -101,7 +101,7 @@ def remember(
 
 
 def _refuse_replays(work: Work, entries: Sequence[Entry]) -> None:
-    """Refuse turns of a conversation that were erased: here, as one may be erased meanwhile."""
+    """Refuse turns that were erased, perhaps since the call began."""
     turns = [entry.row for entry in entries if entry.chosen_id and _is_kept_turn(entry.row)]
     said = {row.id: str(mapping_in(row.metadata).get(SAID)) for row in turns}
     if erased := replays.erased(work.db, work.ns, said):
@@ -109,7 +109,7 @@ def _refuse_replays(work: Work, entries: Sequence[Entry]) -> None:
 
 
 def refuse_copies(work: Work, drafts: Sequence[Draft]) -> None:
-    """Refuse what a source brings again and somebody takes out at the same moment."""
+    """Refuse copies from a source that were taken out, perhaps since the call began."""
     ids = [draft.id for draft in drafts if draft.id is not None]
     erasure.make_way(work.db, work.ns, ids)
     if gone := copies.taken_out(work.db, work.ns, drafts):
@@ -117,12 +117,12 @@ def refuse_copies(work: Work, drafts: Sequence[Draft]) -> None:
 
 
 def _is_kept_turn(row: Row) -> bool:
-    """Return whether ``keep`` chose the id: such a turn is given again with its conversation."""
+    """Return whether ``keep`` chose the id: such a turn is added again with its conversation."""
     return row.id.startswith(TURN) and row.source_uri is None
 
 
 def go_to_present_scopes(work: Work, entries: Sequence[Entry]) -> None:
-    """Let what names a merged scope go to the scope that it is part of now."""
+    """Put entries of a merged scope into the one that it was merged into."""
     named = [entry.row for entry in entries if entry.row.scope]
     known = scope_rows.merges(work.db, work.ns) if named else {}
     for row in named if known else ():
@@ -134,12 +134,12 @@ def go_to_present_scopes(work: Work, entries: Sequence[Entry]) -> None:
 
 
 def insert_or_fold(work: Work, entries: Sequence[Entry]) -> list[Row]:
-    """Insert what is new, fold in what is not, let all take their places and the rings overflow.
+    """Insert new entries, merge repeats, let all take their slots and the rings overflow.
 
-    A repeat that says something new about the content is merged into the memory, see ``merge``.
+    For what a repeat changes, see ``merge``.
 
     Returns:
-        One row an entry, in order: the new one, or the one that was there.
+        One row per entry, in order: the new one, or the one already stored.
     """
     several = len(entries) > 1 and any(map(_may_change_others, entries))
     before = memories.latest_rev(work.db, work.ns) if several else 0
@@ -152,7 +152,7 @@ def insert_or_fold(work: Work, entries: Sequence[Entry]) -> list[Row]:
         memories.overflow(work, short)
     if not several:
         return rows
-    changed = past.changed_since(work.db, work.ns, before)  # by a later one of them
+    changed = past.changed_since(work.db, work.ns, before)  # by later entries
     return [changed.get(row.docid, row) for row in rows]
 
 
@@ -162,9 +162,9 @@ def _may_change_others(entry: Entry) -> bool:
 
 
 def _runs(entries: Sequence[Entry]) -> Iterator[Sequence[Entry]]:
-    """Cut a batch into runs that may be inserted at once.
+    """Split a batch into runs that can be inserted at once.
 
-    One that takes another's place stands alone: the memory it replaces may come just before it.
+    An entry that may replace a memory is a run of its own: that memory may come just before it.
     """
     start = 0
     for at, entry in enumerate(entries):
@@ -176,7 +176,7 @@ def _runs(entries: Sequence[Entry]) -> Iterator[Sequence[Entry]]:
 
 
 def _write_run(work: Work, run: Sequence[Entry]) -> list[Row]:
-    """Insert what is new of a run, fold in the rest, and let each take its place."""
+    """Insert the new entries of a run, merge the repeats, let each take its slot."""
     known = _known(work, run)
     above = _outranked(work, run, known)
     if above:
@@ -209,7 +209,7 @@ def _write_run(work: Work, run: Sequence[Entry]) -> list[Row]:
 
 
 def _was_changed(work: Work, entry: Entry, found: Row) -> bool:
-    """Return whether a memory said what its source brings again, until somebody changed it here."""
+    """Return whether an entry is an earlier text of a memory that somebody changed here."""
     if entry.row.source_uri is None or entry.row.source_uri != found.source_uri:
         return False
     before = [state.text for state, *_ in past.numbered(work.db, found.docid)]
@@ -217,7 +217,7 @@ def _was_changed(work: Work, entry: Entry, found: Row) -> bool:
 
 
 def _claims_nothing(work: Work, entry: Entry, found: Row) -> bool:
-    """Tell whether a repeat takes no place: a retry has done so, and what waits stays as it is."""
+    """Return whether a repeat takes no slot: it is a retry, or the memory is quarantined."""
     if entry.chosen_id:
         sound(found, entry.row.id)
     another = found.content_hash != entry.row.content_hash
@@ -227,12 +227,12 @@ def _claims_nothing(work: Work, entry: Entry, found: Row) -> bool:
 
 
 def _outranked(work: Work, run: Sequence[Entry], known: Mapping[object, Row]) -> dict[int, Row]:
-    """Take the key from entries whose slot a more trusted source fills otherwise.
+    """Remove the key of entries whose slot a more trusted source fills with another value.
 
-    Without it the same words are a repeat when they are said again.
+    Without a key, the same words are a repeat when they are said again.
 
     Returns:
-        Identities of those entries to the memories that fill their slots.
+        ``id()`` of those entries to the memories that fill their slots.
     """
     above: dict[int, Row] = {}
     for entry in run:
@@ -244,7 +244,7 @@ def _outranked(work: Work, run: Sequence[Entry], known: Mapping[object, Row]) ->
             continue
         there = known.get(_name_of(entry))
         if there is not None and there.key is not None:
-            continue  # it says what is there
+            continue  # a repeat of a value
         locks.guard_replaced(holder, by)
         above[id(entry)] = holder
         row.content_hash = identity(row, {"key": None})
@@ -253,11 +253,11 @@ def _outranked(work: Work, run: Sequence[Entry], known: Mapping[object, Row]) ->
 
 
 def _known(work: Work, entries: Sequence[Entry]) -> dict[object, Row]:
-    """Find what is there already: chosen ids, and equal content that still holds.
+    """Find stored memories that have a chosen id, or equal content that still holds.
 
-    Content is equal only among accepted memories or among quarantined ones: a page that repeats the
-    user's words does not reinforce the user's memory and is not mistaken for it. A superseded value
-    is found again if it held; a plan that was given up and is made again is new.
+    An accepted and a quarantined memory are never equal: a page that repeats the user's words does
+    not reinforce the user's memory and is not mistaken for it. A superseded value is found if it
+    ever held; a plan that was given up and is made again is new.
     """
     known: dict[object, Row] = {}
     if ids := [entry.row.id for entry in entries if entry.chosen_id]:
@@ -276,7 +276,7 @@ def _known(work: Work, entries: Sequence[Entry]) -> dict[object, Row]:
 
 
 def _name_of(entry: Entry) -> object:
-    """Return what an entry is known by: the id that the caller chose, or else its content."""
+    """Return the key of an entry in `_known`: the id that the caller chose, or its content."""
     return entry.row.id if entry.chosen_id else _content_of(entry.row)
 
 
@@ -286,10 +286,10 @@ def _content_of(row: Row) -> tuple[bytes, bool]:
 
 
 def _is_turn(entry: Entry) -> bool:
-    """Return whether an entry is a turn of a conversation, where the same is said many times.
+    """Return whether an entry is a turn, of which equal content is no repeat.
 
-    If the caller gave its moment, it is not: the same content of the same moment is a repeat, as
-    nobody says a thing twice at once.
+    False if the caller gave its time: equal content of the same moment is a repeat, as nobody says
+    a thing twice at once.
     """
     row = entry.row
     if entry.chosen_id or row.session is None or "occurred_at" not in entry.derived:
@@ -298,25 +298,25 @@ def _is_turn(entry: Entry) -> bool:
 
 
 def _is_dated_value(entry: Entry) -> bool:
-    """Return whether an entry is a value of a slot that holds from a moment the caller gave."""
+    """Return whether an entry is a value of a slot with a start that the caller gave."""
     row = entry.row
     named = row.key is not None and not entry.chosen_id and row.status in SLOT_HOLDING
     return named and "valid_from" not in entry.derived
 
 
 def _fold(work: Work, entry: Entry, row: Row) -> None:
-    """Merge what a repeat of the same content adds into the memory that is there.
+    """Merge a repeat into the stored memory.
 
     A repeat under an id that the caller chose is a retry and is not counted. A later expiry alone
-    makes no version; to be kept for good is a change like any other.
+    makes no version; removing the expiry does.
     """
     changes: dict[str, Any] = {}
     if _may_merge(work, entry, row):
         changes = merged(row, entry.row, entry.derived, entry.metadata_bytes)
     if row.status in ENDED:
-        changes.pop("valid_until", None)  # that ends where the next value begins
+        changes.pop("valid_until", None)  # it ends where the next value begins
     if _is_kept_turn(row):
-        changes.pop("metadata", None)  # where it stood first counts
+        changes.pop("metadata", None)  # its first position counts
     count: dict[str, Any] = {}
     if not entry.chosen_id:
         count = {"reinforced": row.reinforced + 1, "updated_at": work.now}
@@ -332,9 +332,9 @@ def _fold(work: Work, entry: Entry, row: Row) -> None:
 
 
 def _may_merge(work: Work, entry: Entry, row: Row) -> bool:
-    """Return whether a repeat may change a memory: it is not over.
+    """Return whether a repeat may change a memory.
 
-    Nothing that a repeat says is merged into a memory that the user locked.
+    Not if the user locked it, or if it is over without having been superseded.
     """
     if locks.is_locked(row) or not may_add(row, entry.row, work.rules.untrusted):
         return False
@@ -344,10 +344,10 @@ def _may_merge(work: Work, entry: Entry, row: Row) -> bool:
 
 
 def _merge(work: Work, row: Row, changes: dict[str, Any], count: dict[str, Any]) -> None:
-    """Change a memory as a repeat says, and keep its earlier state.
+    """Apply the changes of a repeat to a memory, and keep its earlier state.
 
-    Repeats can be without number, so that only the first ones leave a state; a change of source
-    always does, as it takes away what the source before it had said.
+    As repeats are unlimited, only the first ``MAX_STATES`` leave a state; a change of source
+    always does, as it discards what the earlier source said.
     """
     session, names = work.db, sorted(changes)
     kept = "trust" in changes or memories.count_states(session, row.docid, "merged") < MAX_STATES
@@ -373,10 +373,10 @@ def _relate(work: Work, entry: Entry, row: Row) -> None:
 
 
 def _insert_taking_ids(work: Work, entries: Sequence[Entry]) -> list[Row]:
-    """Insert entries; no id is kept from an accepted one by a memory that has no claim to it.
+    """Insert entries; an accepted one may take over the id of a hidden memory.
 
-    Where an accepted entry names the id of a memory that is quarantined, or was rejected, it
-    replaces that one, with equal content or another; its earlier state stays in the history.
+    If that memory is quarantined or was rejected, the entry replaces it, whether their content is
+    equal or not; the earlier state stays in the history.
     """
     contested = _contested_ids(work, entries)
     rows: list[Row] = []
@@ -399,7 +399,7 @@ def _insert_taking_ids(work: Work, entries: Sequence[Entry]) -> list[Row]:
 
 
 def _contested_ids(work: Work, entries: Sequence[Entry]) -> set[str]:
-    """Find the ids that accepted entries chose and that hidden memories or other entries have."""
+    """Return chosen ids that hidden memories have, or accepted and unaccepted entries share."""
     chosen = [entry for entry in entries if entry.chosen_id]
     if not chosen:
         return set()
@@ -410,22 +410,22 @@ def _contested_ids(work: Work, entries: Sequence[Entry]) -> set[str]:
 
 
 def _takes_id(work: Work, row: Row, entry: Entry) -> bool:
-    """Return whether an entry replaces the memory that has its id, whatever that says."""
+    """Return whether an entry replaces the memory that has its id, whatever its content."""
     free = _is_accepted(entry) and row.status not in _KEEPS_ID
     return free and _gives_way(work, sound(row))
 
 
 def _gives_way(work: Work, row: Row) -> bool:
-    """Return whether a memory has no claim to its id: quarantined, or hidden and never trusted."""
+    """Return whether a memory may lose its id: it is quarantined, or hidden and untrusted."""
     hidden = row.status not in FOUND and row.trust in work.rules.untrusted
     return row.status == Status.QUARANTINED or hidden
 
 
 def _comes_back(work: Work, row: Row, entry: Entry) -> bool:
-    """Return whether a memory that nobody finds any more is added again by its id.
+    """Return whether an entry adds, under its id, a memory again that is no longer found.
 
-    A turn of a conversation and a part of a file are given again with the rest of it, so they stay
-    away until they are restored. A value that is given with its time belongs to the past.
+    Turns and parts of a file are added again with the rest of the conversation or file, so they
+    stay hidden until restored. A superseded value that is given with its time stays in the past.
     """
     if row.content_hash != entry.row.content_hash or _is_kept_turn(row) or row.source_uri:
         return False
@@ -440,9 +440,9 @@ def _comes_back(work: Work, row: Row, entry: Entry) -> bool:
 
 
 def _replace(work: Work, entries: Sequence[Entry]) -> list[Row]:
-    """Insert entries, or let them replace the memories that have their ids.
+    """Insert entries, or replace the memories that have their ids.
 
-    The earlier state stays in the history. A memory that was hidden or had expired begins again. If
+    The earlier state stays in the history. A memory that was hidden or had expired starts anew. If
     several entries share an id, the last wins. A quarantined entry can replace only a memory of its
     own source that is not active.
     """
@@ -458,13 +458,13 @@ def _replace(work: Work, entries: Sequence[Entry]) -> list[Row]:
         if theirs or (accepted and not _stands_against(work, row, entry)):
             _put_over(work, row, entry)
         elif _differences(row, entry).keys() - {*entry.derived, "status", "expires_at"}:
-            raise _no_place(entry, at, len(entries))  # else it says only what is there
+            raise _no_place(entry, at, len(entries))  # else it changes nothing
     memories.overflow(work, {entry.row.session for _, entry in last.values()})
     return [memories.by_id(work.db, work.ns, entry.row.id) for entry in entries]
 
 
 def _last_of_each_id(entries: Sequence[Entry]) -> dict[str, tuple[int, Entry]]:
-    """Find the entry that wins of those with one id, and its position."""
+    """Return the last entry of each id, with its position, if it may win."""
     last: dict[str, tuple[int, Entry]] = {}
     for at, entry in enumerate(entries):
         _, before = last.get(entry.row.id, (0, None))
@@ -492,7 +492,7 @@ def _put_over(work: Work, row: Row, entry: Entry) -> None:
     changes = _replacement(work, row, entry, damaged=damaged, renewed=renewed)
     if not renewed and changes.keys() == {"expires_at", "updated_at"}:
         if locks.is_locked(row):
-            return  # it says that already
+            return  # a lock allows no expiry
         memories.overwrite(session, row, changes)
         log_event(work, row, Event.TOUCHED)
         return
@@ -523,7 +523,7 @@ def _put_over(work: Work, row: Row, entry: Entry) -> None:
 def _replacement(
     work: Work, row: Row, entry: Entry, *, damaged: bool, renewed: bool
 ) -> dict[str, Any]:
-    """Work out the columns that change when an entry replaces a memory, and their values."""
+    """Return the columns that change when an entry replaces a memory, with new values."""
     if damaged:
         changes = {name: getattr(entry.row, name) for name in (*_REPLACED, "id", "reinforced")}
     else:
@@ -536,28 +536,25 @@ def _replacement(
 
 
 def _differences(row: Row, entry: Entry) -> dict[str, Any]:
-    """Return the columns in which an entry differs from a row, and its values.
-
-    The lock of a memory stays.
-    """
+    """Return the columns in which an entry differs from a row, with its values; locks stay."""
     wanted = {name: getattr(entry.row, name) for name in _REPLACED}
     wanted["pinned"] |= row.pinned & LOCKS
     return {name: value for name, value in wanted.items() if getattr(row, name) != value}
 
 
 def _outranks(row: Row, entry: Entry) -> bool:
-    """Return whether a memory is trusted more than who says an entry; nothing tells if damaged."""
+    """Return whether a memory is trusted more than an entry's author; False if damaged."""
     return is_sound(row) and Trust.outranks(row.trust, entry.by or entry.row.trust)
 
 
 def _stands_against(work: Work, row: Row, entry: Entry) -> bool:
-    """Return whether a memory is not for who says an entry to replace; nothing tells if damaged."""
+    """Return whether an entry's author may not replace a memory; damaged counts as ``web``."""
     stands = trust.standing(row, work.rules.untrusted) if is_sound(row) else Trust.WEB
     return Trust.outranks(stands, entry.by or entry.row.trust)
 
 
 def _is_own(row: Row, entry: Entry) -> bool:
-    """Return whether the source of an entry is that of a memory."""
+    """Return whether an entry and a memory have the same source."""
     return (row.trust, row.source_uri) == (entry.row.trust, entry.row.source_uri)
 
 

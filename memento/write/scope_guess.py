@@ -15,7 +15,7 @@ gave is a strong sign."""
 SHORT = 0.6
 """Confidence of a name of one or two letters, which is a word of many languages."""
 SHORTEST = 3
-"""Letters of a name that is not short."""
+"""Minimum letters of a name that is not short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Guess:
 
 
 def guesses(text: str, context: Mapping[str, str], scopes: Sequence[Known]) -> list[Guess]:
-    """Rank the scopes that a text may belong to, best first; without a sign a scope is left out.
+    """Rank the scopes that a text may belong to, best first; those without a sign are left out.
 
     Args:
         text: The text.
@@ -134,7 +134,7 @@ def known_scopes(places: Sequence[Place], tally: Mapping[str, int]) -> list[Know
 
 
 def _names_of(place: Place, path: str) -> tuple[str, ...]:
-    """Return what else a scope is called by a row: its own, or that of a part of it."""
+    """Return the other names a row gives a scope: its own row, or that of a merged scope."""
     also = (place.title, *names_of(place))
     return also if place.path == path else (place.path, place.path.rpartition("/")[2], *also)
 

@@ -1,8 +1,8 @@
-"""Scopes: how one is named, becomes a part of another one, and how a memory moves up.
+"""Name scopes, merge them, and promote memories to a wider scope.
 
-A merge moves every memory of a scope, whatever its status, and keeps the state before. A slot that
-both scopes have is then one slot: the value that began later holds. A memory or a
-query that names the merged scope afterwards is meant for the scope that it is a part of.
+A merge moves every memory of a scope, whatever its status, and keeps the earlier state. A slot that
+both scopes have becomes one slot: the value that began later holds. A memory or a query that names
+the merged scope afterwards means the scope that it was merged into.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from memento.write.steps import FOUND, alter
 
 
 def define(work: Work, path: str, title: str, aliases: Sequence[str]) -> Place:
-    """Name a scope, or a scope that means the same; see ``known_as``."""
+    """Give a title and aliases to a scope, found by ``known_as``."""
     places = rows.every(work.db, work.ns)
     known = {one.path for one in places} | _used(work.db, work.ns)
     given, path = path, known_as(resolved(path, rows.merges(work.db, work.ns)), known, places)
@@ -47,7 +47,7 @@ def define(work: Work, path: str, title: str, aliases: Sequence[str]) -> Place:
 
 
 def known_as(path: str, known: Iterable[str], places: Iterable[Place]) -> str:
-    """Return the scope that a path means: itself, or one alike but for case, ``-`` and ``_``."""
+    """Return the scope that a path means, regardless of case, ``-`` and ``_``, or by alias."""
     known = set(known)
     if path in known:
         return path
@@ -77,7 +77,7 @@ def _fold(path: str) -> str:
 
 
 def _used(db: Session, ns: int) -> set[str]:
-    """Return the scopes that memories of a namespace name, whatever their status."""
+    """Return the scopes of a namespace's memories, whatever their status."""
     query = f"SELECT DISTINCT scope FROM memories WHERE ns = ? AND {memories.NOT_ERASED}"
     return {scope for (scope,) in db.execute(query, (ns,)) if isinstance(scope, str) and scope}
 
@@ -87,7 +87,7 @@ def _new(work: Work, path: str) -> Place:
 
 
 def begin_merge(work: Work, src: str, dst: str) -> None:
-    """Make one scope a part of another one, or of what that was merged into; see ``move``."""
+    """Merge a scope into another one, or what that was merged into; see ``move``."""
     known = rows.merges(work.db, work.ns)
     where = resolved(dst, {path: into for path, into in known.items() if path != src})
     if contains(src, where):
@@ -96,21 +96,21 @@ def begin_merge(work: Work, src: str, dst: str) -> None:
     if place.merged_into not in (None, where):
         problem = f"{shown(src)} is merged into {shown(place.merged_into)}; unmerge it first"
         raise InvalidInput("src", problem)
-    if _widens(work.db, work.ns, src, where):  # it would show memories that are not shown now
+    if _widens(work.db, work.ns, src, where):  # others would see more than now
         problem = f"{shown(where)} is shared with others, and {shown(src)} is not; unshare it first"
         raise InvalidInput("dst", problem)
     rows.put(work.db, replace(place, merged_at=place.merged_at or work.now, merged_into=where))
 
 
 def _widens(db: Session, ns: int, src: str, dst: str) -> bool:
-    """Tell whether a namespace sees one scope, or a part of it, by a share and not another one."""
+    """Return whether a share shows ``dst`` or a part of it to one who does not see ``src``."""
     shares = rows.shares_of(db, ns)
     seers = {one.other for one in shares if contains(one.scope, dst) or contains(dst, one.scope)}
     return not seers <= {one.other for one in shares if contains(one.scope, src)}
 
 
 def are_shared_since(work: Work, present: str, before: str, moment: int) -> bool:
-    """Return whether an undo would show a memory by a share that is newer than the change."""
+    """Return whether moving a memory back would show it by a share made since ``moment``."""
     if present == before:
         return False
     shares = rows.shares_of(work.db, work.ns)
@@ -122,7 +122,7 @@ def are_shared_since(work: Work, present: str, before: str, moment: int) -> bool
 
 
 def may_be_merged(db: Session, ns: int, place: Place) -> bool:
-    """Return whether a merge from elsewhere hides or shows no memory here and makes no circle."""
+    """Return whether an imported merge hides or shows no memory here and makes no cycle."""
     where = resolved(place.merged_into or "", rows.merges(db, ns))
     if contains(place.path, where) or _widens(db, ns, place.path, where):
         return False
@@ -130,7 +130,7 @@ def may_be_merged(db: Session, ns: int, place: Place) -> bool:
 
 
 def below(db: Session, ns: int, scope: str) -> list[int]:
-    """Find the memories at a scope or below it, whatever their status: row ids, in order."""
+    """Return the row ids of the memories at a scope or below it, of any status, in order."""
     query = (
         f"SELECT docid FROM memories WHERE ns = ? AND {memories.NOT_ERASED}"
         " AND (scope = ? OR scope >= ? AND scope < ?) ORDER BY docid"
@@ -140,7 +140,7 @@ def below(db: Session, ns: int, scope: str) -> list[int]:
 
 
 def to_move(db: Session, ns: int, src: str) -> list[int]:
-    """Find the memories at a scope or below it, whatever their status: row ids, in order."""
+    """Return what ``below`` returns, and refuse if the user locked one of them."""
     docids = below(db, ns, src)
     locked = sorted(set(memories.locked(db, ns)).intersection(docids))
     locks.guard(memories.by_docids(db, ns, locked).values())
@@ -148,7 +148,7 @@ def to_move(db: Session, ns: int, src: str) -> list[int]:
 
 
 def move(work: Work, docids: Sequence[int], src: str) -> list[Row]:
-    """Move some memories of a merged scope, and note that this change did so."""
+    """Move memories of a merged scope, and note this change in its row."""
     found = memories.by_docids(work.db, work.ns, docids)
     live = [found[docid] for docid in docids if docid in found]
     here = [row for row in live if contains(src, row.scope)]
@@ -176,14 +176,14 @@ def _put(work: Work, row: Row, scope: str) -> None:
 
 
 def _holds(row: Row, holder: Row | None) -> bool:
-    """Tell whether a memory that comes to a slot takes it: it began later, or the slot is free."""
+    """Return whether a moved memory takes its slot: free, or held by an older, unlocked value."""
     if holder is None:
         return True
     return not locks.is_locked(holder) and holder.valid_from <= row.valid_from
 
 
 def merged(db: Session, ns: int, src: str) -> Place:
-    """Return a scope that is merged into another one."""
+    """Return the row of a scope, which must be merged."""
     place = rows.find(db, ns, src)
     if place is None or place.merged_into is None:
         raise InvalidInput("src", f"{shown(src)} is not merged into another scope")
@@ -191,12 +191,12 @@ def merged(db: Session, ns: int, src: str) -> Place:
 
 
 def strays(db: Session, place: Place) -> list[tuple[int, str]]:
-    """Find what is still where a merge moved it to, after the merge was undone.
+    """Find memories that are still where a merge moved them, after the merge was undone.
 
-    Memories that were changed since are left by ``undo``; they go back with what they say now.
+    ``undo`` leaves memories that were changed since; they move back with their present content.
 
     Returns:
-        Row id and scope before the merge of each, in order.
+        Row id and earlier scope of each, in order.
     """
     return sorted(dict(_strays(db, place)).items())
 
@@ -213,14 +213,14 @@ def _strays(db: Session, place: Place) -> Iterator[tuple[int, str]]:
 
 
 def moved_to(place: Place, scope: str) -> str:
-    """Return where a scope in a merged scope is now."""
+    """Return the present path of a merged scope, or of one inside it."""
     return f"{place.merged_into}{scope[len(place.path) :]}".strip("/")
 
 
 def send_back(work: Work, those: Sequence[tuple[int, str]]) -> list[Row]:
-    """Put memories back into the scopes that they had; those that the user locked stay.
+    """Move memories back to their earlier scopes; those that the user locked stay.
 
-    A value that gave way to another one because of a merge alone holds again.
+    A value that was superseded only because of a merge holds again.
     """
     found = memories.by_docids(work.db, work.ns, [docid for docid, _ in those])
     moved = [
@@ -246,7 +246,7 @@ def _gave_way_in_merge(work: Work, row: Row) -> bool:
 
 
 def end_merge(work: Work, src: str) -> None:
-    """Let a scope be one of its own again, unless it is already."""
+    """End the merge of a scope, if it is merged."""
     place = rows.find(work.db, work.ns, src)
     if place is not None and place.merged_into is not None:
         rows.put(work.db, replace(place, merged_at=None, merged_into=None, merges="[]"))
@@ -255,7 +255,7 @@ def end_merge(work: Work, src: str) -> None:
 def end_undone(work: Work, number: int) -> None:
     """End the merge of which a change was a part, if none of its memories is moved any more.
 
-    Otherwise what the undo gave back would be in a scope that means another one.
+    Otherwise the memories moved back would be in a scope that means another one.
     """
     for place in rows.every(work.db, work.ns):
         part = place.merged_into is not None and number in json.loads(place.merges)

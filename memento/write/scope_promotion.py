@@ -1,4 +1,4 @@
-"""Find what several scopes say alike and what may therefore hold for all of them. Pure."""
+"""Find what several sibling scopes say alike, so that it may hold for all of them. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from memento.types import Kind
 ALIKE = 0.9
 """Cosine from which memories of several scopes say the same."""
 SIBLINGS = 3
-"""Scopes side by side that must say the same before it may be promoted."""
+"""Sibling scopes that must say the same before it may be promoted."""
 SIGNALS = {Kind.RULE: Signal.RULE, Kind.PREFERENCE: Signal.PREFERENCE}
 """Kinds that may be promoted, each to the signal by which its slot is read."""
 
@@ -35,7 +35,7 @@ def promotable(
     near: Mapping[tuple[int, int], float],
     contradicting: Collection[int],
 ) -> Iterator[tuple[str, list[Row]]]:
-    """Yield the scope that contains each group, and a memory of each scope of the group.
+    """Yield for each group its parent scope and its memories, one of each scope.
 
     Args:
         rows: Active rules and preferences, in order of arrival.
@@ -54,7 +54,7 @@ def promotable(
 
 
 def _groups(members: Sequence[Row], near: Mapping[tuple[int, int], float]) -> Iterator[list[Row]]:
-    """Group memories that all say the same, each of another scope."""
+    """Yield groups of memories that say the same, each of another scope."""
     left = list(members)
     while left:
         group: list[Row] = []
@@ -84,9 +84,9 @@ def _value(row: Row) -> str | None:
 
 
 def _is_opposed(group: Sequence[Row], parent: str, rows: Sequence[Row]) -> bool:
-    """Return whether a memory at the scope above or inside it has another value of their slot.
+    """Return whether another memory forbids to promote a group to its parent scope.
 
-    Also if the scope above says it already: then nothing is to be promoted.
+    One inside it with another value of their slot, or one at or above it with their slot or text.
     """
     keys = {row.key for row in group if row.key is not None}
     texts = {gist(row.text) for row in group}

@@ -1,4 +1,4 @@
-"""Sessions: how one begins, what a checkpoint notes, how it ends, and which one broke off."""
+"""Sessions: begin and end one, write its checkpoints, and find those that broke off."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ NOBODY = ""
 """The owner of a session that nobody works on."""
 COMMAND = "command"
 """The owner of a session of the command line, whose processes end at once: it is open until it has
-been idle for long, and yet somebody may go on with it."""
+been idle for long, and can be continued all the same."""
 
 _PROC = Path("/proc")
 _STARTED = 19
-"""Place of the moment of its start in ``/proc/PID/stat``, after the name of the program."""
+"""Index of the start time in ``/proc/PID/stat``, counted after the program name."""
 
 _ENDED = (["Z"], ["X"])
-"""States of a process that was killed and that its parent has not asked about yet."""
+"""States of a process that has ended but was not reaped by its parent yet."""
 
 MINUTE = 60_000_000
 """Microseconds."""
@@ -45,7 +45,7 @@ KINDS = ("task", "decision", "error", COMPACTION)
 _numbers = count(1)
 _open: weakref.WeakKeyDictionary[Ledger, int] = weakref.WeakKeyDictionary()
 _ledgers: weakref.WeakValueDictionary[str, Ledger] = weakref.WeakValueDictionary()
-"""The open stores of this process by number: looked up, never gone through."""
+"""The open stores of this process by number: looked up, never iterated."""
 
 
 _passing = ContextVar("_passing", default=False)
@@ -53,7 +53,7 @@ _passing = ContextVar("_passing", default=False)
 
 @contextmanager
 def passing() -> Iterator[None]:
-    """Let what is begun meanwhile belong to no process: this one ends with its command."""
+    """Begin sessions that belong to no process: this one ends with its command."""
     token = _passing.set(True)
     try:
         yield
@@ -62,7 +62,7 @@ def passing() -> Iterator[None]:
 
 
 def name(ledger: Ledger) -> str:
-    """Name this process and its open store."""
+    """Return the owner that stands for this process and its open store."""
     if _passing.get():
         return COMMAND
     number = _open.get(ledger)
@@ -73,9 +73,9 @@ def name(ledger: Ledger) -> str:
 
 
 def is_gone(owner: str) -> bool:
-    """Return whether an owner certainly works on nothing any more.
+    """Return whether an owner has certainly ended.
 
-    Of a process of another container nothing can be told; then it is False.
+    False for a process of another container, of which nothing is known.
     """
     try:
         boot, space, process, start, number = owner.split(":")
@@ -100,7 +100,7 @@ def is_gone(owner: str) -> bool:
 
 @cache
 def _place() -> str:
-    """Name the start of the machine, and the space in which processes have their numbers."""
+    """Identify the boot of the machine and the PID namespace (container) of this process."""
     boot = _read(_PROC / "sys/kernel/random/boot_id").strip().replace("-", "")
     try:
         space = str((_PROC / "self/ns/pid").readlink()).strip("pid:[]")
@@ -110,13 +110,13 @@ def _place() -> str:
 
 
 def _start_of(pid: int) -> str:
-    """Return when a process started, as the system spells it; ``""`` if it does not tell."""
+    """Return the start time of a process as in ``/proc``; ``""`` if it is unknown."""
     told = _told_of(pid)
     return told[_STARTED] if len(told) > _STARTED else ""
 
 
 def _told_of(pid: int) -> list[str]:
-    """Return what the system tells of a process, after the name of its program."""
+    """Return the fields of ``/proc/PID/stat`` after the program name."""
     return _read(_PROC / str(pid) / "stat").rpartition(")")[2].split()
 
 
@@ -128,9 +128,9 @@ def _read(path: Path) -> str:
 
 
 def begin(work: Work, session: str, *, goal: str | None, scope: str, owner: str) -> Begun:
-    """Begin a session, or go on with it.
+    """Begin a session, or continue it, even one that had ended.
 
-    One that had ended goes on. A goal of None and a scope of ``""`` stay as they are.
+    A goal of None and a scope of ``""`` leave the stored ones as they are.
     """
     known = rows.find(work.db, work.ns, session)
     if known is None:
@@ -153,14 +153,14 @@ def begin(work: Work, session: str, *, goal: str | None, scope: str, owner: str)
 
 
 def renewed(one: Begun) -> Begun:
-    """Return a session whose policy is made again when it is asked for."""
+    """Return a session whose policy is compiled again at the next request."""
     return replace(one, epoch=one.epoch + 1, head=None)
 
 
 def note(work: Work, session: str, body: dict[str, object], owner: str, keep: int) -> Noted:
-    """Write a checkpoint and keep the newest ``keep``; begins the session if nobody did.
+    """Write a checkpoint and keep the newest ``keep``; begin the session if nobody did.
 
-    A goal of None in its body is that of the session.
+    A goal of None in ``body`` stands for that of the session.
     """
     goal = body["goal"]
     begun = begin(
@@ -174,7 +174,7 @@ def note(work: Work, session: str, body: dict[str, object], owner: str, keep: in
 
 
 def end(work: Work, session: str, outcome: str | None) -> bool:
-    """End a session; tells whether it had not ended before."""
+    """End a session; return False if it is unknown or had ended."""
     known = rows.find(work.db, work.ns, session)
     if known is None or known.ended is not None:
         return False
@@ -199,7 +199,7 @@ def are_as_read(work: Work, read: Sequence[Row]) -> bool:
 
 
 def quote(work: Work, written: Sequence[Row], *, quoted: Sequence[Row]) -> list[Row]:
-    """Link the extract of a session to the memories that it quotes: it falls with them."""
+    """Link a session's extract to the memories that it quotes, to be withdrawn with them."""
     for article in written:
         for row in quoted:
             changes.link(work, article.docid, row.docid, links.QUOTES)
@@ -207,14 +207,14 @@ def quote(work: Work, written: Sequence[Row], *, quoted: Sequence[Row]) -> list[
 
 
 def leave(work: Work, session: str) -> None:
-    """Let go of a session that did not end: from now on it is interrupted."""
+    """Release a session that has not ended: from now on it is interrupted."""
     known = rows.find(work.db, work.ns, session)
     if known is not None and known.ended is None:
         rows.put(work.db, replace(known, owner=NOBODY))
 
 
 def is_interrupted(one: Begun, now: int, settings: SessionConfig) -> bool:
-    """Return whether a session broke off: nobody works on it any more, or not for a long time."""
+    """Return whether an open session broke off: its owner is gone, or it was idle for long."""
     if one.ended is not None:
         return False
     silent = now - one.touched >= settings.idle_minutes * MINUTE
@@ -224,10 +224,10 @@ def is_interrupted(one: Begun, now: int, settings: SessionConfig) -> bool:
 def interrupted(
     db: Session, ns: int, scope: str, now: int, settings: SessionConfig
 ) -> Begun | None:
-    """Find the session with a task that broke off last, at a scope or below it.
+    """Return the latest interrupted session that has a task, at a scope or below it.
 
-    One without a goal and without a checkpoint, such as a thread of a chat that has a policy, has
-    nothing to go on with.
+    One without a goal and without a checkpoint, such as a chat thread that only has a policy, has
+    nothing to continue.
     """
     for one in within(db, ns, scope, open_only=True):
         has_task = one.goal is not None or rows.checkpoints(db, ns, one.id, 1)
@@ -237,7 +237,7 @@ def interrupted(
 
 
 def within(db: Session, ns: int, scope: str, *, open_only: bool = False) -> Iterator[Begun]:
-    """Yield the sessions at a scope or below it, the one written to last first."""
+    """Yield the sessions at a scope or below it, the last one used first."""
     merges = scope_rows.merges(db, ns) if scope else {}
     where = resolved(scope, merges)
     found = rows.newest(db, ns, open_only=open_only)

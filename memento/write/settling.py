@@ -1,16 +1,16 @@
-"""The settling pass: read what is new, and note what it says against what is there.
+"""The settling pass: compare new statements with earlier ones, and note what contradicts.
 
 It runs in the background thread and never hides anything. Each new statement is compared with the
-few earlier ones that have a number in common with it:
+few earlier ones that share a number with it: a hash of its slot or of what it is about.
 
-- one that gives a slot with one value at a time (``observe.slots``) another value, and one that is
-  the same but for a "not" or an opposite: both stay, linked as ``contradicts``, and the one of
-  lower standing is ``doubted``. ``conflicts()`` lists them;
-- an agent that says again what the user has superseded: linked as an echo of the present value;
-- a statement that says that something ended ("Fiona has left") is noted beside the earlier ones of
-  the same speaker that name it: see ``retrieve.former_values``.
+- If it gives a single-valued slot (``observe.slots``) another value, or is the negation or the
+  opposite, both stay, linked as ``contradicts``, and the one of lower standing is ``doubted``.
+  ``conflicts()`` lists them.
+- If an agent repeats what the user has superseded, it is linked as an echo of the present value.
+- If it says that something ended ("Fiona has left"), it is noted with the earlier ones of the same
+  speaker that name it, see ``retrieve.former_values``.
 
-Memories in quarantine are neither compared nor opposed. A pair that a person settled is left alone.
+Quarantined memories are not compared. A pair that a person settled is left alone.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ waits."""
 RARE = 9
 """Maximum number of memories, the new one among them, that name a thing that ended."""
 MOST_NAMING = 1_000
-"""Memories that name a thing from which it is not rare, whenever they came."""
+"""Number of memories naming a thing from which it is not rare, of any age."""
 NEVER = frozenset({Kind.EPISODE, Kind.EMOTION, Kind.QUESTION, Kind.ARTICLE})
 """Kinds that tell what happened or was felt, and claim nothing that lasts."""
 _SIGNALS = {
@@ -57,13 +57,13 @@ _USUAL = (Signal.IDENTITY, Signal.PREFERENCE, Signal.FACT)
 
 
 class Reading(NamedTuple):
-    """The reading of a text; all is empty if it is too long, or of no memory that is compared."""
+    """What was read from a text; empty if it is too long or its memory is never compared."""
 
     slot: Slot | None = None
     numbers: frozenset[int] = frozenset()
-    """What it has in common with what it is compared with."""
+    """Hashes; statements that share one are compared."""
     gone: frozenset[frozenset[str]] = frozenset()
-    """The things of which it says that they ended."""
+    """The things that it says have ended."""
 
 
 Readings = Mapping[tuple[int, int], Reading]
@@ -72,7 +72,7 @@ _NONE: Readings = MappingProxyType({})
 
 
 def read_ahead(rows: Iterable[Row], config: Conflicts) -> Readings:
-    """Read the texts of statements, so that no transaction has to, for which an ``add`` waits."""
+    """Read the texts of statements before a transaction, for which an ``add`` would wait."""
     return {(row.docid, row.rev): _read(row) for row in rows if config.pairs and _is_readable(row)}
 
 
@@ -84,7 +84,7 @@ def _read(row: Row) -> Reading:
 
 
 def slot_in(row: Row) -> Slot | None:
-    """Return the slot with one value at a time that a statement fills in so many words."""
+    """Return the single-valued slot that a statement explicitly fills, or None."""
     if row.signal in tuple(Signal):
         signals: tuple[Signal, ...] = (Signal(row.signal),)
     else:
@@ -122,7 +122,7 @@ def compared_up_to(session: Session, ns: int) -> int:
 
 
 def misread(session: Session, ns: int, config: Conflicts, sample: int) -> int:
-    """Count those of the newest compared memories whose numbers are not those of their text."""
+    """Count the newest compared memories whose stored numbers do not match their text."""
     if not config.pairs or claim_rows.behind(session, ns):
         return 0  # a memory that changed since is read again soon
     rows = claim_rows.newest(session, ns, compared_up_to(session, ns), sample)
@@ -130,9 +130,9 @@ def misread(session: Session, ns: int, config: Conflicts, sample: int) -> int:
 
 
 def _is_misread(session: Session, row: Row, config: Conflicts) -> bool:
-    """Return whether the numbers of a memory, or the memories it may succeed, are not all there.
+    """Return whether the stored numbers of a memory are wrong, or successions are missing.
 
-    Pairs are compared only of memories that are as they came: only those are told by their texts.
+    Successions are checked only between memories that were never changed: others had other texts.
     """
     if _numbers(row, config) != claim_rows.keys(session, row.docid):
         return True
@@ -143,35 +143,35 @@ def _is_misread(session: Session, row: Row, config: Conflicts) -> bool:
 
 
 def _is_unchanged(row: Row) -> bool:
-    """Return whether a memory is as it came."""
+    """Return whether a memory was never changed."""
     return row.rev == row.docid & SEQ_MASK
 
 
 def read_again(session: Session, ns: int, config: Conflicts, before: int, most: int) -> int | None:
-    """Store what is derived of memories again that were compared before; compares nothing.
+    """Store again what is derived from memories, the newest first; compares nothing.
 
     Args:
-        session: Of a job that writes.
+        session: Session of a writer job.
         ns: Namespace number.
         config: Settings.
-        before: Row id before which they came.
+        before: Row id that theirs are smaller than.
         most: Maximum number of memories.
 
     Returns:
-        The row id of the last one, from which to go on; None if there are no more.
+        The last row id, to be the next ``before``; None if there are no more.
     """
     rows, compared = claim_rows.newest(session, ns, before, most), claim_rows.cursor(session, ns)
     for row in rows:
-        if not is_sound(row) or row.rev <= compared:  # else it is compared soon: by what is stored
+        if not is_sound(row) or row.rev <= compared:  # else it is compared soon, with these
             claim_rows.store(session, row.docid, _numbers(row, config))
         claim_rows.note_later(session, row.docid, _succeeded(session, row))
     return rows[-1].docid if len(rows) == most else None
 
 
 def reread(session: Session, row: Row) -> None:
-    """Store what is derived of a memory that got an earlier text back, by the default settings.
+    """Store what is derived from a memory that got an earlier text back, with default settings.
 
-    Compares nothing: it was compared when it had that text.
+    It is not compared: it was when it had that text.
     """
     config = Conflicts()
     found = _numbers(row, config)
@@ -191,10 +191,10 @@ def _settle(work: Work, row: Row, config: Conflicts, known: Readings) -> None:
     reading = current.get((row.docid, row.rev), Reading())
     found, stored = reading.numbers, claim_rows.keys(work.db, row.docid)
     if found == stored:  # compared before: only its status or another column changed
-        if not found and reading.gone:  # or of one that has no numbers: it may be new
+        if not found and reading.gone:  # without numbers, it may be new
             claim_rows.note_successions(work.db, row.docid, _succeeded(work.db, row, reading.gone))
         return
-    if stored:  # else its links came with it from another store, as doubts in the log did
+    if stored:  # else its links were imported with it, as doubts in the log were
         links.drop(work.db, row.docid, links.CONFLICTS)
     claim_rows.store(work.db, row.docid, found)
     claim_rows.note_successions(work.db, row.docid, _succeeded(work.db, row, reading.gone))
@@ -211,7 +211,7 @@ def _settle(work: Work, row: Row, config: Conflicts, known: Readings) -> None:
 
 
 def compare(one: Row, other: Row) -> str:
-    """Return what speaks against two memories being true at once; "" if nothing does."""
+    """Return why two memories cannot both be true; "" if nothing speaks against it."""
     if not (_is_readable(one) and _is_readable(other)) or _self(one) != _self(other):
         return ""
     if opposed(one.text, other.text):
@@ -229,16 +229,16 @@ def _succeeded(
     *,
     unchanged: bool = False,
 ) -> set[int]:
-    """Return earlier memories of the same speaker that speak of a thing that ended, as one says.
+    """Return the row ids of earlier memories that name a thing that one says has ended.
 
-    Only notes outside of conversations are looked at, and only things that few memories named
-    until then: what comes later changes nothing.
+    Only notes of the same speaker outside of conversations count, and only things that few
+    memories had named by then, so that later memories change nothing.
 
     Args:
-        session: Of any job.
+        session: Session of any job.
         row: The memory.
-        gone: The things of which it says that they ended; None to read its text.
-        unchanged: Only memories that are as they came.
+        gone: The things that it says have ended; None to read its text.
+        unchanged: Return only memories that were never changed.
     """
     found: set[int] = set()
     if not _is_note(row) or row.status not in FOUND:
@@ -268,7 +268,7 @@ def _is_note(row: Row) -> bool:
 
 
 def _candidates(work: Work, row: Row, found: list[int], most: int) -> Iterator[Row]:
-    """Yield the memories to compare with one, the newest first: those of its or a wider scope."""
+    """Yield the memories to compare with one, newest first: of its, a wider or narrower scope."""
     docids = claim_rows.sharing(work.db, found, row.docid, most)
     rows = memories.by_docids(work.db, work.ns, docids)
     count = 0
@@ -288,17 +288,17 @@ def _is_comparable(work: Work, row: Row, other: Row) -> bool:
 
 
 def _self(row: Row) -> tuple[str | None, bool]:
-    """Tell whose "my" is in a memory, whoever wrote it down."""
+    """Return whom "my" means in a memory, whoever wrote it down."""
     return row.actor, row.role == ASSISTANT
 
 
 def speaker(row: Row) -> tuple[str, str]:
-    """Tell who "I" is in a memory: the class of its source, and its speaker."""
+    """Return who "I" is in a memory: the class of its source, and its speaker."""
     return row.trust, row.actor or row.role or "user"
 
 
 def _note_echo(work: Work, row: Row, reading: Reading, other: Row) -> bool:
-    """Link what an agent says again of a superseded memory to the memory that holds now."""
+    """Link an agent's repeat of a superseded memory to the one that holds now."""
     if slots.stand_of(row).rank <= slots.stand_of(other).rank:
         return False
     slot = slot_in(other)
@@ -341,7 +341,7 @@ def resolve(work: Work, one_id: str, other_id: str, keep: str) -> tuple[Row, Row
 
 
 def _check_settled(one: Row, other: Row, keep: str) -> None:
-    """Accept a pair: to be superseded makes a memory one that once held, so it must be accepted."""
+    """Check a pair to settle: both must be accepted, and the one to keep active."""
     for field, row in (("a", one), ("b", other)):
         if row.status not in ACCEPTED:
             quarantined = row.status == Status.QUARANTINED

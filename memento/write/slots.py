@@ -1,8 +1,8 @@
-"""Slots: who holds one, who gives way to whom, and who gets a place back.
+"""Slots: which memory holds one, which supersedes which, and which holds again.
 
-A slot is a key in a scope; at most one memory holds it. Every change that could make it two ends in
-``contend``, which is the only place where that is settled; ``give_back`` only fills a place that
-nobody holds. The changes differ in who wins:
+A slot is a key in a scope; at most one memory holds it. Every change that could make it two calls
+``contend``, the only function that decides; ``give_back`` only fills a slot without a holder. The
+changes differ in who wins:
 
 ==================  ================================================================================
 change              who holds the slot afterwards
@@ -10,7 +10,7 @@ change              who holds the slot afterwards
 ``add``             the new value, unless it is dated and held before the present one: then it
                     becomes history, between the values that began before and after it
 ``update``          the memory whose scope was changed
-``approve``         the approved memory, unless it began before the present one: then as above
+``approve``         the approved memory, unless it began before the present one: as for ``add``
 ``restore``         the present holder, unless its time is over; ``unarchive`` and ``undo`` alike
 ``revert``          a copy of the value before, which begins now
 ``promote``         the memory that moved to the wider scope
@@ -18,11 +18,11 @@ change              who holds the slot afterwards
 import              the one that the user locked, or the value that holds from later on
 ==================  ================================================================================
 
-A memory never takes the time of a value that is trusted more than who says it (`Trust.outranks`):
-it leaves the slot, keeps its text, and is flagged against that value, for the user to settle.
+A memory never ends or shortens a value that is trusted more than its author (`Trust.outranks`): it
+loses its key, keeps its text, and is linked as contradicting it, for the user to settle.
 
 Afterwards at most one value of the slot holds at any moment. A former value ends where the next one
-begins, and a plan that was given up where it would have begun.
+begins; a plan that was given up, where it would have begun.
 """
 
 from __future__ import annotations
@@ -55,29 +55,29 @@ from memento.write import locks
 from memento.write.steps import ENDED, SLOT_HOLDING, alter, in_ring, log_event, retitled
 
 Wins: TypeAlias = Callable[[Row | None], bool]
-"""Tells whether a memory takes its slot from the holder it is given, or if there is none."""
+"""Given the holder of a slot, or None: whether the memory takes the slot."""
 
 
 def supersede(
     work: Work, old: Row, new: Row, why: str | None = None, *, by: str | None = None
 ) -> bool:
-    """Let ``old`` be replaced by ``new``: it stops holding when the new one starts.
+    """Supersede ``old`` by ``new``: it stops holding when ``new`` starts.
 
-    If it is trusted more than who says so, both stay, and the new one is flagged against it.
+    If ``old`` is trusted more than the author, both stay, linked as contradicting.
 
     Args:
         work: The transaction.
-        old: The memory that gives way.
-        new: The memory that takes its place.
-        why: The reason, for the log, if it is not that somebody said so.
-        by: Class of trust of who says so; None for that of the new memory.
+        old: The memory to supersede.
+        new: Its successor.
+        why: The reason for the log, unless somebody said so.
+        by: Trust class of the author; None for that of ``new``.
 
     Returns:
-        Whether the old one gave way.
+        Whether ``old`` was superseded.
 
     Raises:
-        InvalidInput: If both are the same memory, or ``old`` superseded ``new`` or what did.
-        LockedMemory: If the old one is locked against the new one.
+        InvalidInput: If both are the same memory, or it would make a cycle.
+        LockedMemory: If a lock protects ``old`` from ``by``.
     """
     if old.docid == new.docid:
         raise InvalidInput("supersedes", "a memory cannot supersede itself")
@@ -106,7 +106,7 @@ def supersede(
 def oppose(work: Work, new: Row, old: Row) -> None:
     """Link two memories that contradict each other, and doubt the one of lower standing.
 
-    Nothing happens if they are linked so, or a person settled them.
+    Does nothing if they are linked so already, or a person settled them.
     """
     if links.are_linked(work.db, new.docid, old.docid, "contradicts", links.RESOLVED):
         return
@@ -123,13 +123,13 @@ def stand_of(row: Row) -> Stand:
 
 
 def _become_history(work: Work, row: Row, holder: Row) -> None:
-    """Put a value between the values of its slot that began before and after it.
+    """Insert a former value between those of its slot that began before and after it.
 
-    One that begins after the holder holds at no moment.
+    One that begins after the holder never holds.
     """
     after = slot_rows.value_after(work.db, row)
     while after is not None and Trust.outranks(row.trust, after.trust) and _reaches(row, after):
-        _end_at(work, after, row)  # from then on it held at no moment
+        _end_at(work, after, row)  # now it never held
         after = slot_rows.value_after(work.db, row)
     if after is None or _follows(work, after, row):
         supersede(work, row, holder, by=Trust.USER)
@@ -144,7 +144,7 @@ def _become_history(work: Work, row: Row, holder: Row) -> None:
 
 
 def _follows(work: Work, row: Row, other: Row) -> bool:
-    """Return whether a memory comes to be superseded by another one, however far off."""
+    """Return whether another memory is among the successors of a memory."""
     session, ns = work.db, work.ns
     return links.is_successor(session, ns, other.id) and links.leads_to(
         session, ns, row.id, other.id
@@ -158,19 +158,19 @@ def contend(
     wins: Wins = lambda _holder: True,
     by: str | None = None,
 ) -> bool:
-    """Settle who holds the slot of a memory that would hold it: that memory or the present holder.
+    """Decide who holds the slot of a memory: that memory or the present holder.
 
-    If there is no holder, as it was forgotten, a memory that does not win is history before the
-    value that began after it.
+    If there is no holder, as it was forgotten, a memory that does not win becomes a former value
+    before the one that began after it.
 
     Args:
         work: The transaction.
-        row: A stored memory; nothing happens if its key or its status is not that of a holder.
+        row: A stored memory; left alone if it has no key or a status that holds no slot.
         wins: Whether it takes the slot from a holder.
-        by: Class of trust of who says so; None for that of the memory.
+        by: Trust class of the author; None for that of the memory.
 
     Returns:
-        Whether it is as active as before: it was left alone, won, or left the slot.
+        Whether it is as active as before: it was left alone, won, or lost its key.
     """
     if row.key is None or row.status not in SLOT_HOLDING:
         return True
@@ -186,7 +186,7 @@ def contend(
         if holder is None:
             _make_room(work, row)
         else:
-            supersede(work, holder, row, by=Trust.USER)  # who may was asked above
+            supersede(work, holder, row, by=Trust.USER)  # the author was checked above
             if not is_whole(holder) or holder.valid_from > row.valid_from:
                 _make_room(work, row)
         return True
@@ -198,14 +198,14 @@ def contend(
 
 
 def _overrules(work: Work, row: Row, holder: Row, by: str) -> bool:
-    """Return whether all that holds from where a value starts is of less trusted sources."""
+    """Return whether all values that hold from the start of one on are trusted less."""
     if not is_sound(holder) or not Trust.outranks(by, holder.trust) or not _reaches(row, holder):
         return False
     return all(Trust.outranks(by, one.trust) for one in slot_rows.values_from(work.db, row))
 
 
 def _above(work: Work, row: Row, holder: Row | None, by: str, *, won: bool) -> Row | None:
-    """Return a value whose time a memory would take, and that is trusted more than who says it."""
+    """Return a value that a memory would end or shorten though it is trusted more than ``by``."""
     if not Trust.outranks(Trust.USER, by):
         return None
     rivals = [] if holder is None or not is_sound(holder) else [holder]
@@ -240,14 +240,14 @@ def take_place(work: Work, entry: Entry, row: Row) -> None:
 
 
 def contend_in_time(work: Work, row: Row, *, by: str | None) -> bool:
-    """Settle who holds a slot: the memory, unless it held only before the present one began."""
+    """Decide who holds a slot: the memory, unless it held only before the present one began."""
     return contend(work, row, wins=partial(_is_present, work, row), by=by)
 
 
 def give_back(work: Work, row: Row) -> list[Row]:
-    """Give back the places that a memory took which does not hold any more.
+    """Let the memories hold again that one superseded which does not hold any more.
 
-    A place that another memory has taken in the meantime stays taken. Returns the memories that
+    A slot that another memory has taken in the meantime stays taken. Returns the memories that
     are active again.
     """
     returned: list[Row] = []
@@ -260,7 +260,7 @@ def give_back(work: Work, row: Row) -> list[Row]:
 
 
 def _activate(work: Work, old: Row, successor: int) -> None:
-    """Let a former value hold again that a memory with this row id replaced."""
+    """Make a former value active again that ``successor``, a row id, superseded."""
     values = {
         "status": Status.ACTIVE.value,
         "superseded_by": None,
@@ -271,9 +271,9 @@ def _activate(work: Work, old: Row, successor: int) -> None:
 
 
 def hold_again(work: Work, row: Row) -> None:
-    """Let a former value that left the slot of its successor hold again where it is now.
+    """Let a former value that is no longer in the slot of its successor hold again.
 
-    Nothing happens if its present slot has a holder or a later value.
+    Does nothing if its present slot has a holder or a later value.
     """
     if row.key is None or row.status != Status.SUPERSEDED:
         return
@@ -286,7 +286,7 @@ def hold_again(work: Work, row: Row) -> None:
 
 
 def settle(work: Work, ids: Iterable[str]) -> None:
-    """Let the value that holds from later on have each slot that imported memories claim.
+    """Give each slot that imported memories claim to the value that begins later, or is locked.
 
     Imported former values end where the next value of the slot begins.
     """
@@ -297,11 +297,11 @@ def settle(work: Work, ids: Iterable[str]) -> None:
 
 
 def revert(work: Work, key: str, scope: str) -> Row:
-    """Let the value that a slot had before hold again from now on, as a memory of its own.
+    """Store a copy of the value that a slot had before; it holds from now on.
 
-    The past stays as it was: the value before keeps its dates, and the present one ends now. The
-    new memory is derived from the value before, so that it is taken back and erased with it; as
-    that one was accepted, it is not judged again.
+    The past stays as it was: the earlier value keeps its dates, and the present one ends now. The
+    copy is derived from the earlier value, so that it is taken back and erased with it; as that
+    one was accepted, its trust is not judged again.
     """
     session, now, slot = work.db, work.now, (key, scope)
     present = slot_rows.holder_of(session, work.ns, slot)
@@ -329,7 +329,7 @@ def nothing_before(key: str, scope: str) -> InvalidInput:
 
 
 def _from_now_on(before: Row, now: int, ends: int | None) -> Row:
-    """Make a memory that says what another one said, from now on, and names it as its parent."""
+    """Copy a memory as one that holds from now on and has it as its parent."""
     said_by = (before.key, before.session, before.actor, before.role)
     row = replace(
         before,
@@ -354,9 +354,9 @@ def _from_now_on(before: Row, now: int, ends: int | None) -> Row:
 
 
 def fit(work: Work, row: Row) -> None:
-    """Let a former value that came back into its slot hold only when no other value does.
+    """Shorten a former value that came back into its slot, so that it overlaps no other value.
 
-    Nothing happens to a memory that is not a former value.
+    Does nothing to a memory that is not a former value.
     """
     if row.key is None or row.status not in ENDED or not _reaches(row, row):
         return
@@ -395,19 +395,19 @@ def _is_later(work: Work, row: Row, holder: Row | None) -> bool:
 
 
 def _rank(row: Row, now: int) -> tuple[int, int, int]:
-    """Return the order of a value among those of its slot: its start, its telling, its arrival.
+    """Return the sort key of a value within its slot: its start, when it was stored, its arrival.
 
-    One that is to hold only in the future is ranked by when it was told.
+    One that holds only in the future is ranked by when it was stored.
     """
     starts = row.created_at if row.valid_from > now else row.valid_from
     return starts, row.created_at, row.docid
 
 
 def _is_present(work: Work, row: Row, holder: Row | None) -> bool:
-    """Return whether a dated value replaces the holder: it did not hold only before it.
+    """Return whether a dated value replaces the holder: it did not only hold before it.
 
-    A planned holder is not the present value, so a value that holds now does not become a former
-    one because of it.
+    A planned holder is not the present value, so it does not make a former value of one that holds
+    now.
     """
     if holder is None or is_planned(holder, work.now):
         return slot_rows.value_after(work.db, row, until=work.now) is None
@@ -418,9 +418,9 @@ def _is_present(work: Work, row: Row, holder: Row | None) -> bool:
 
 
 def is_planned(holder: Row, now: int) -> bool:
-    """Return whether the holder of a slot was said to hold only from a later moment on.
+    """Return whether the holder of a slot was stored to hold only from a later moment on.
 
-    One that began when it was told was not, even if the clock was set back since.
+    One that began when it was stored was not, even if the clock was set back since.
     """
     moments = holder.valid_from, holder.created_at, holder.updated_at
     if not all(isinstance(moment, int) for moment in moments):
@@ -430,9 +430,9 @@ def is_planned(holder: Row, now: int) -> bool:
 
 
 def _make_room(work: Work, row: Row) -> None:
-    """Let no other value of its slot hold from the start of a value that holds the slot now.
+    """End all other values of a slot at the start of the value that holds it now.
 
-    Plans for later moments are given up with the plan that they led to.
+    That includes earlier plans for later moments.
     """
     for other in slot_rows.values_from(work.db, row):
         _end_at(work, other, row)
@@ -442,7 +442,7 @@ def _make_room(work: Work, row: Row) -> None:
 
 
 def _end_at(work: Work, old: Row, new: Row) -> None:
-    """Let a former value be replaced by ``new`` instead of its successor, and end at its start."""
+    """Make ``new`` the successor of a former value, which then ends at the start of ``new``."""
     ends = new.valid_from if old.valid_until is None else min(new.valid_from, old.valid_until)
     successors = memories.docids_of(work.db, work.ns, [old.superseded_by or ""])
     values = {"superseded_by": new.id, "valid_until": max(old.valid_from, ends)}

@@ -37,16 +37,16 @@ def alter(
     *,
     index: str | None = None,
 ) -> Row:
-    """Change columns of a memory; its earlier state is kept, the log and the indexer are told.
+    """Change columns of a memory, keep its earlier state, and tell the log and the indexer.
 
     Args:
         work: The transaction.
         row: The memory; changed in place.
-        values: Columns to new values.
+        values: New values by column.
         reason: Why its present state ends.
-        event: What the log says; None for nothing.
-        detail: More about that.
-        index: What the indexer is to do, see ``memories.enqueue``; None for nothing.
+        event: Event to log, or None.
+        detail: Its detail.
+        index: Operation of the indexer, see ``memories.enqueue``; None for none.
     """
     changes.revise(work, row, {**values, "updated_at": work.now}, reason)
     if index is not None:
@@ -65,7 +65,7 @@ def hide(work: Work, row: Row, reason: Reason) -> Row:
 
 
 def in_ring(work: Work, row: Row) -> Row:
-    """Let the ring that a memory may have come into overflow; returns it as it is then."""
+    """Let the ring of a memory overflow, if it is in one; return it as it is then."""
     if row.tier != Tier.SHORT:
         return row
     memories.overflow(work, [row.session])
@@ -73,16 +73,16 @@ def in_ring(work: Work, row: Row) -> Row:
 
 
 def retitled(work: Work, row: Row, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Index a memory with the values that it is to have; returns these with its counts of words."""
+    """Index new values of a memory for full text; return them with its counts of words."""
     columns = columns_of(replace(row, **values))
     work.db.words.replace(row.docid, columns)
     return {**values, "words": columns.words, "head_words": columns.head_words}
 
 
 def note_event(work: Work, row: Row, kind: Event, detail: Mapping[str, Any] | None = None) -> None:
-    """Append an event of a memory that belongs to this change, so that undo takes it back.
+    """Append an event that belongs to this change, so that undo takes it back.
 
-    The write is a change by it, even if it ends no state.
+    The write becomes a change, even if it ends no state.
     """
     number = changes.number_of(changes.begin(work))
     log_event(work, row, kind, {**(detail or {}), CHANGE: number})
@@ -103,11 +103,11 @@ class Run:
     """The changes of one call that makes several.
 
     Attributes:
-        first: Key of the first of them, once it is on the disk.
+        first: Key of the first of them, once committed.
     """
 
     first: int | None = None
 
     def add(self, change: int | None) -> None:
-        """Note a change that is on the disk; None if a transaction was none."""
+        """Note a committed change; None if a transaction made none."""
         self.first = change if self.first is None else self.first

@@ -1,4 +1,4 @@
-"""Trust: a memory of an untrusted source is kept apart until a person approves it: quarantine.
+"""Trust: quarantine a memory of an untrusted source until a person approves it.
 
 A web page, a tool's output or a stranger's file may hold anything: orders to the agent, "facts"
 that only its author wants believed. Filters for such texts are easily got round, so nothing here
@@ -36,16 +36,16 @@ _said = attrgetter(
     "tags", "metadata", "source", "pinned", "occurred_at", "valid_from", "valid_until",
     "expires_at", "signal", "condition", "due_at",
 )  # fmt: skip
-"""All that somebody reads of a memory before it is approved."""
+"""All that a person reads of a memory before approving it."""
 HIDING = (Reason.FORGOTTEN, Reason.REJECTED, Reason.DISOWNED)
 """Reasons of a version after which a memory is forgotten."""
 
 
 def judge(work: Work, entries: Sequence[Entry]) -> None:
-    """Settle how far new memories are trusted, and quarantine those that are not.
+    """Set how far new memories are trusted, and quarantine those that are not.
 
     Raises:
-        UntrustedSource: If one of them would be a rule, or be pinned.
+        UntrustedSource: If an untrusted one would be a rule, or be pinned.
     """
     untrusted = work.rules.untrusted
     derived = [entry.row for entry in entries if entry.row.source_parents != "[]"]
@@ -70,13 +70,13 @@ def judge_again(
     """Re-evaluate memories whose parents have just been stored, and their descendants.
 
     They are trusted as if the parents had come first: quarantined unless they were approved. Those
-    of an untrusted source are no longer a rule or pinned, and quarantined ones give back the places
-    they took. The earlier state stays in the history.
+    of an untrusted source are no longer a rule or pinned, and what quarantined ones superseded is
+    active again. The earlier state stays in the history.
 
     Args:
         work: The transaction that stored the parents.
         rows: The rows that were stored, as they are now.
-        named: Ids of those whose id the caller chose: only these can have been named before.
+        named: Ids that the caller chose: only these can have been named as parents before.
         spared: Ids of memories that stay as they are.
 
     Returns:
@@ -103,9 +103,9 @@ def judge_again(
 
 
 def status_before(connection: Session, row: Row) -> str | None:
-    """Return the status a forgotten memory had, or would have by now; None if nothing tells it.
+    """Return the status a forgotten memory had, or would have by now; None if it is unknown.
 
-    If the latest state is damaged, no older one answers for it.
+    States before a damaged one do not count.
     """
     for state in reversed(memories.states(connection, row.docid)):
         if is_changed_state(row, state):
@@ -119,19 +119,19 @@ def status_before(connection: Session, row: Row) -> str | None:
 
 
 def standing(row: Row, untrusted: Collection[str]) -> str:
-    """Return whose word a memory is for somebody who would change it.
+    """Return the class of trust that is needed to change a memory.
 
-    What an untrusted source said is the user's: they approved it as they read it, or may be about
-    to.
+    What an untrusted source said is the user's to change: they approved it as they read it, or may
+    be about to.
     """
     return Trust.USER if row.trust in untrusted else row.trust
 
 
 def check_standing(trust: str, kind: str, *, pinned: bool, untrusted: Collection[str]) -> None:
-    """Accept a memory that an untrusted source may have made.
+    """Check that a memory of an untrusted source is no rule and not pinned.
 
     Raises:
-        UntrustedSource: If it is a rule or pinned, and its source is not trusted.
+        UntrustedSource: If it is.
     """
     if trust not in untrusted:
         return
@@ -146,16 +146,16 @@ def check_standing(trust: str, kind: str, *, pinned: bool, untrusted: Collection
 
 
 def approve(work: Work, memory_id: str, seen: Memory | int | None) -> Row:
-    """Let a quarantined memory be found; it takes its slot and the place of what it supersedes.
+    """Approve a quarantined memory; it takes its slot and supersedes what it proposed to.
 
-    A value that began before the present one goes into the history of the slot instead: the user
-    may have said the newer one knowing it. Its source stays what it was. A memory that is not
+    A value that began before the present one becomes a former value of the slot instead: the user
+    may have known it when saying the newer one. Its source stays what it was. A memory that is not
     quarantined is returned as it is.
 
     Args:
         work: The transaction.
         memory_id: Its id.
-        seen: The memory as somebody read it, or its version; None if it never said anything else.
+        seen: The memory as somebody read it, or its version; None only if it never changed.
     """
     row = memories.by_id(work.db, work.ns, memory_id)
     if row.status not in (Status.QUARANTINED, Status.FORGOTTEN):
@@ -177,7 +177,7 @@ def approve(work: Work, memory_id: str, seen: Memory | int | None) -> Row:
 
 
 def _check_read(work: Work, row: Row, seen: Memory | int | None) -> None:
-    """Accept that a quarantined memory is approved as somebody read it; see ``approve``."""
+    """Check that a quarantined memory is still as somebody read it; see ``approve``."""
     if row.status == Status.FORGOTTEN:
         raise InvalidInput("id", f"{row.id!r} is forgotten; restore it first")
     if seen is None:
@@ -197,7 +197,7 @@ def _check_read(work: Work, row: Row, seen: Memory | int | None) -> None:
 
 
 def _was_reworded(connection: Session, row: Row) -> bool:
-    """Return whether a quarantined memory said something else since it came into quarantine."""
+    """Return whether a memory was changed since it came into quarantine."""
     for state in reversed(memories.states(connection, row.docid)):
         if is_changed_state(row, state):
             return True
@@ -234,14 +234,14 @@ def from_source(connection: Session, ns: int, uri: str) -> list[Row]:
 
 
 def to_disown(connection: Session, ns: int, uri: str) -> list[int]:
-    """Find everything from a source, and all that was derived from it, that is not hidden yet."""
+    """Return the row ids of all from a source, or derived from it, that is not forgotten."""
     rows = [row for row in from_source(connection, ns, uri) if row.status != Status.FORGOTTEN]
     locks.guard(rows)
     return [row.docid for row in rows]
 
 
 def disown(work: Work, docids: Sequence[int]) -> list[Row]:
-    """Forget what comes from a source that is not to be believed."""
+    """Forget memories of a source that is not to be believed."""
     rows = memories.by_docids(work.db, work.ns, docids)
     shown = [row for _, row in sorted(rows.items()) if row.status != Status.FORGOTTEN]
     locks.guard(shown)
@@ -259,7 +259,7 @@ def disowned(connection: Session, ns: int, uri: str) -> list[str]:
 
 
 def _inherit_all(work: Work, entries: Sequence[Entry], derived: Sequence[Row]) -> None:
-    """Settle what is derived, from what is stored or from any part of the batch, later ones too."""
+    """Set the trust of derived memories; parents may be stored, or anywhere in the batch."""
     batch: dict[str, list[Row]] = {}
     for entry in entries:
         batch.setdefault(entry.row.id, []).append(entry.row)
@@ -274,7 +274,7 @@ def _least(row: Row, parents: Sequence[Row]) -> str:
 
 
 def _inherit(row: Row, parents: Sequence[Row]) -> bool:
-    """Trust a row as little as the least of its parents; tell whether anything about it changed."""
+    """Trust a row as little as its least trusted parent; return whether it changed."""
     before = row.trust, row.status
     row.trust = _least(row, parents)
     if any(parent.status not in ACCEPTED for parent in parents):
@@ -283,7 +283,7 @@ def _inherit(row: Row, parents: Sequence[Row]) -> bool:
 
 
 def _lower_trust(work: Work, child: Row, heard: Sequence[Row]) -> bool:
-    """Trust a stored memory no more than its parents; tell whether anything about it changed."""
+    """Trust a stored memory no more than its parents; return whether it changed."""
     trust = _least(child, heard)
     unaccepted = any(parent.status not in ACCEPTED for parent in heard)
     doubted = unaccepted and not _was_approved(work.db, child)
@@ -317,9 +317,9 @@ def _was_approved(connection: Session, row: Row) -> bool:
 
 
 def _places_given_back(work: Work, rows: Sequence[Row]) -> list[Row]:
-    """Give back the places that memories took which are quarantined now.
+    """Let the memories hold again that newly quarantined ones superseded; return them.
 
-    They propose to take them instead.
+    The quarantined ones propose to supersede them instead.
     """
     waiting = [
         row for row in rows if row.status == Status.QUARANTINED and row.superseded_by is None
@@ -334,7 +334,7 @@ def _parents(work: Work, batch: Mapping[str, Sequence[Row]], row: Row) -> list[R
     """Read the parents of a row that this namespace or the same batch holds.
 
     Raises:
-        StoreUnusable: If one is damaged: nothing tells how far it is trusted.
+        StoreUnusable: If one is damaged, so that its trust is unknown.
     """
     named = json.loads(row.source_parents)
     stored = memories.by_ids(work.db, work.ns, named)

@@ -1,20 +1,20 @@
-"""Undo: set back what a change did to memories, as far as nothing else touched them since.
+"""Undo: take back what a change did to memories, unless something else changed them since.
 
-A memory that the change altered gets the state it had before, as a new state; one that came with it
-is forgotten. So nothing is lost, and undoing the undo is redo. A memory is left as it is if
+A memory that the change altered gets its earlier state, as a new state; one that it added is
+forgotten. So nothing is lost, and undoing the undo is redo. A memory is left as it is if
 
-- a later change altered it, a lock among them, unless that was also undone;
+- a later change, such as a lock, altered it, unless that was also undone;
 - the user locked it, unless the lock itself is what the caller undoes;
-- it would be locked again, and as many are locked as may be;
+- it would be locked again, but no more locks are allowed;
 - its slot is held by a memory that stays;
 - it is active, and would be superseded by a memory that was hidden since or erased;
-- it would be superseded in a circle;
+- it would be superseded in a cycle;
 - it is the successor of a memory that is left: else neither of them would be active;
-- it would leave quarantine, or get back trust that it lost: only people decide about that. What
-  was approved or rejected waits in quarantine again.
+- it would leave quarantine, or get back trust that it lost: only people decide that. If the change
+  approved or rejected it, it waits in quarantine again.
 
-Events that a change wrote, such as the replays of a sleep, are taken back in the log: the sums
-and the links between memories are folded again without them.
+Events that a change wrote, such as the replays of a sleep, are retracted in the log: sums and links
+between memories are computed again without them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _EMBEDDED = ("text", "actor", "role")
 _DECIDED = (
     Reason.APPROVED, Reason.REJECTED, Reason.DISTRUSTED, Reason.INHERITED, Reason.RETURNED,
 )  # fmt: skip
-"""Reasons of states that trust ended; these come back by a verdict only."""
+"""Reasons why trust ended a state; only a person brings such a state back."""
 
 
 @dataclass(slots=True)
@@ -61,13 +61,13 @@ class Outcome:
 
     Attributes:
         several: Whether the call makes several changes, which are one run.
-        run: Number of the first of them, made before.
+        run: Number of the first of them, if made before.
         changes: Numbers of the changes that it made.
         undone: Numbers of the changes that were undone.
         rows: The memories that were changed, by row id.
         left: Row ids of memories that were left, to the change that stands in the way.
-        names: Row ids of those to ids.
-        folds: Whether the log is to be folded again, without what was taken back.
+        names: Row ids of those to their ids.
+        folds: Whether the log is to be folded again, without what was retracted.
     """
 
     several: bool = False
@@ -84,7 +84,7 @@ class Outcome:
         return Outcome(self.several, self.changes[0] if self.changes else None)
 
     def add(self, other: Outcome) -> None:
-        """Add the result of a transaction that is on the disk."""
+        """Add the result of a committed transaction."""
         self.changes += other.changes
         self.undone += other.undone
         self.rows |= other.rows
@@ -98,10 +98,10 @@ class _Plan:
     """The work that an undo is to do.
 
     Attributes:
-        present: Row ids of the memories of the change, to the rows as they are.
-        targets: Those that are set back or hidden, to the rows as they are to be.
-        left: Those that are left, to the change that stands in the way.
-        events: What it wrote to the log and is taken back with the memories that are set back.
+        present: Present rows of the memories of the change, by row id.
+        targets: Rows as they are to be, of those that are set back or hidden.
+        left: Row ids of those that are left, to the change that stands in the way.
+        events: Events of the change to retract with the memories that are set back.
     """
 
     present: dict[int, Row] = field(default_factory=dict)
@@ -151,7 +151,7 @@ def undo(
         one: The change; see ``undoable``.
         outcome: Receives the result.
         force: Whether to undo first the later changes that stand in the way.
-        tried: Changes that were undone first, or could not be; None if the caller named it.
+        tried: Changes already tried to undo first; None if the caller named this one.
 
     Raises:
         NothingToUndo: If none of its memories is there any more.
@@ -175,8 +175,8 @@ def undo(
 def _blocker(work: Work, one: Recorded, plan: _Plan, passed: AbstractSet[int]) -> Recorded | None:
     """Return the newest later change that stands in the way and can be undone itself.
 
-    The changes that this undo itself made, as it settled slots, are among those passed over: to
-    undo them would do again what was just undone, without end.
+    ``passed`` includes the changes that this undo itself made: to undo them would do again what was
+    just undone, without end.
     """
     found = {why for why in plan.left.values() if why is not None and why > one.change}
     for number in sorted(found - passed, reverse=True):
@@ -187,7 +187,7 @@ def _blocker(work: Work, one: Recorded, plan: _Plan, passed: AbstractSet[int]) -
 
 
 def _plan(work: Work, one: Recorded, *, forced: bool) -> _Plan:
-    """Work out which memories can be set back, and to what."""
+    """Plan which memories can be set back, and to which state."""
     plan = _Plan()
     ended = {found.docid: found for found in changes.ended(work.db, one.change)}
     brought = set(changes.brought(work.db, one))
@@ -225,9 +225,9 @@ def _plan(work: Work, one: Recorded, *, forced: bool) -> _Plan:
 
 
 def _before(work: Work, one: Recorded, row: Row, ended: Ended) -> Row:
-    """Return a memory as it was before a change; what no change did since stays done.
+    """Return a memory as it was before a change, with what was overwritten in place since.
 
-    ``touch`` and a repeat write over the present state, so they are to be kept.
+    ``touch`` and a repeat overwrite the present state; they are no change, so they are kept.
     """
     target = past.at_revision(work.db, row, ended.before)
     if not changes.is_written_over(work.db, one, row, ended.last):
@@ -241,7 +241,7 @@ def _before(work: Work, one: Recorded, row: Row, ended: Ended) -> Row:
 def _changed_since(work: Work, docid: int, rev: int) -> tuple[bool, int | None]:
     """Return whether a memory changed after a revision, and by which change last.
 
-    A change and the one that undid it are as if neither had been.
+    A change and the one that undid it cancel each other out.
     """
     standing: list[int | None] = []
     for number, undoes in changes.later(work.db, docid, rev):
@@ -253,7 +253,7 @@ def _changed_since(work: Work, docid: int, rev: int) -> tuple[bool, int | None]:
 
 
 def _has_no_lock_left(work: Work, plan: _Plan, row: Row, target: Row) -> bool:
-    """Return whether a memory would be locked by the user again, but too many others are."""
+    """Return whether a memory would be locked again, but no more locks are allowed."""
     if is_locked(row) or not is_locked(target):
         return False
     others = [one for docid, one in plan.targets.items() if docid != row.docid]
@@ -270,7 +270,7 @@ def _is_decided(work: Work, one: Recorded, row: Row, target: Row) -> bool:
 
 
 def _leave_more(work: Work, one: Recorded, plan: _Plan) -> bool:
-    """Leave the first memory that cannot be set back as others stay; tell whether there was one."""
+    """Leave the first memory that others keep from being set back; return whether one was left."""
     for docid, target in plan.targets.items():
         row = plan.present[docid]
         for stands, why in (
@@ -302,7 +302,7 @@ def _slot_is_held(work: Work, plan: _Plan, row: Row, target: Row) -> tuple[bool,
 def _has_no_successor(
     work: Work, one: Recorded, plan: _Plan, row: Row, target: Row
 ) -> tuple[bool, int | None]:
-    """Tell whether a memory would be superseded in a circle, or be hidden by what is hidden since.
+    """Return whether a memory would be superseded in a cycle, or by one that was hidden since.
 
     A memory that is hidden at present may be superseded by any: nothing active is lost by that.
     """
@@ -321,7 +321,7 @@ def _has_no_successor(
 
 
 def _comes_back(work: Work, plan: _Plan, start: Row, memory_id: str) -> bool:
-    """Return whether the chain of a memory would lead to another one, or not end."""
+    """Return whether the successors of a memory would include another one, or not end."""
     at: Row | None = start
     for _ in range(LONGEST):
         if at is None or at.superseded_by is None:
@@ -335,7 +335,7 @@ def _comes_back(work: Work, plan: _Plan, start: Row, memory_id: str) -> bool:
 
 
 def _is_needed(plan: _Plan, row: Row, target: Row) -> tuple[bool, int | None]:
-    """Return whether a memory would be hidden that superseded one that is left."""
+    """Return whether a memory to hide is the successor of one that is left."""
     if target.status in ACCEPTED or row.status not in ACCEPTED:
         return _FREE
     for docid, why in plan.left.items():
@@ -346,7 +346,7 @@ def _is_needed(plan: _Plan, row: Row, target: Row) -> tuple[bool, int | None]:
 
 
 def _carry_out(work: Work, one: Recorded, plan: _Plan, outcome: Outcome) -> None:
-    """Set back what a plan says, and write it down as a change."""
+    """Set back what a plan says, and record it as a change."""
     rows = {docid: plan.present[docid] for docid in sorted(plan.targets)}
     for docid, row in rows.items():
         _set_back(work, row, plan.targets[docid], one.change)
@@ -374,7 +374,7 @@ def _carry_out(work: Work, one: Recorded, plan: _Plan, outcome: Outcome) -> None
 
 
 def _set_back(work: Work, row: Row, target: Row, number: int) -> None:
-    """Give a memory the state it is to have, and tell the indexes."""
+    """Set a memory back to a state, and update the indexes."""
     session = work.db
     wanted = {name: getattr(target, name) for name in _SET_BACK}
     values = {name: value for name, value in wanted.items() if getattr(row, name) != value}
@@ -393,7 +393,7 @@ def _set_back(work: Work, row: Row, target: Row, number: int) -> None:
 
 
 def _operation(row: Row, values: Mapping[str, Any]) -> str:
-    """Say what the indexer is to do with a memory that gets values back."""
+    """Return the indexer operation for a memory that gets values back."""
     if row.status in memories.OWED_VECTOR and not values.keys().isdisjoint(_EMBEDDED):
         return "embed"
     if row.status not in INDEXED:
@@ -402,9 +402,9 @@ def _operation(row: Row, values: Mapping[str, Any]) -> str:
 
 
 def _relink(work: Work, one: Recorded, left: Mapping[int, object]) -> None:
-    """Remove the links that a change made, and make those again that it removed.
+    """Remove the links that a change made, and restore those that it removed.
 
-    A link of supersession goes with what was superseded; any other stays if one of its ends does.
+    A ``supersedes`` link stays if the superseded memory is left; another one, if either end is.
     """
     for src, dst, relation, weight, made in changes.changed_links(work.db, one.change):
         ends = {dst} if relation == "supersedes" else {src, dst}

@@ -1,6 +1,6 @@
 """Verdicts on memories: given, cited from an answer, and taken back. Each is an event of the log.
 
-The effect of a verdict is in ``memento.dynamics``; here are the rules who may give one about what.
+Its effect is computed in ``memento.dynamics``; this module has the rules who may give which.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from memento.write.steps import ACCEPTED, log_event
 RIVAL = "rival"
 """Key in the detail of an outcome: another hit of the same answer was used instead."""
 MOST_RIVALS = 400
-"""Events after a verdict among which the outcomes of its rivals are."""
+"""Events after a verdict to search for the outcomes of its rivals."""
 _SECOND = 1_000_000
 SHARED = 3
-"""Maximum number of texts that may have a word for it to be one's own."""
+"""Maximum number of texts that share a word that is characteristic."""
 
 _CLAUSE = re.compile(r"(?<=[.!?,;:])\s+|\n+")
 _NAME = re.compile(r"(?<=[^\s.!?:\n] )[A-Z]\w+|[A-Z]\w*[A-Z]\w*")
@@ -82,12 +82,11 @@ def give(
 ) -> list[Row]:
     """Write verdicts to the log and fold them.
 
-    The same verdict by the same source on the same memory within `MASSED` seconds is
-    written once. Memories that are gone or hidden are passed over if it is lenient, as those of an
-    answer are.
+    The same verdict by the same source on the same memory within `MASSED` seconds is written once.
+    With ``lenient``, as for the hits of an answer, memories that are gone or hidden are skipped.
 
     Returns:
-        The memories, as far as they are neither gone nor hidden.
+        The memories that are neither gone nor hidden.
 
     Raises:
         NotFound: If the namespace has no such id, unless it is lenient.
@@ -119,7 +118,7 @@ def give(
 
 
 def fold(session: Session, config: Config) -> bool:
-    """Fold the next events of the log; tell whether there may be more."""
+    """Fold the next events of the log; return whether there may be more."""
     agent = config.dynamics.agent
     more = [
         strength_fold.catch_up(session, config.dynamics),
@@ -145,7 +144,7 @@ def _lower_rivals(work: Work, row: Row, verdict: Verdict, by: float) -> None:
 
 
 def _write(work: Work, row: Row, verdict: Verdict, massed: float, together: int) -> bool:
-    """Append a verdict, unless it was given just before; tell whether it was appended."""
+    """Append a verdict, unless it was given just before; return whether it was appended."""
     if _was_given(work, row, verdict, work.now - massed * _SECOND):
         return False
     detail: dict[str, object] = {"source": verdict.source.value}
@@ -178,7 +177,7 @@ def _teaches(work: Work, row: Row, verdict: Verdict) -> bool:
 
 
 def of_event(session: Session, ns: int, event: int) -> list[Happening]:
-    """Find the verdict with a number; none if it was taken back already."""
+    """Return a verdict by number, and what it did to rivals; empty if retracted."""
     found = usage_events.happening(session, ns, event)
     if found is None or found.kind not in SAID or found.docid is None:
         raise InvalidInput("event", f"{event} is not feedback on a memory of this namespace")
@@ -204,7 +203,7 @@ def _standing(session: Session, found: Sequence[Happening]) -> list[Happening]:
 
 
 def retract(work: Work, found: Sequence[Happening], config: Config) -> list[Row]:
-    """Take verdicts back; from then on nothing is as it would not be without them."""
+    """Retract verdicts; from then on all is as if they had not been given."""
     for one in found:
         memories.record(work.db, work.ns, work.now, Event.RETRACTED, one.docid, one.retraction)
     fold(work.db, config)
@@ -231,7 +230,7 @@ def finish(
     """Close a turn; its outcome goes to the memories that it showed.
 
     Returns:
-        Ids of the memories that have a share in it.
+        Ids of the memories that got it.
     """
     turn = _open(work, loop)
     shared: list[str] = []
@@ -285,7 +284,7 @@ def cited(question: str, answer: str, texts: Sequence[str]) -> list[bool]:
 
 
 def _is_cited(own: set[str], said: set[str], text: str) -> bool:
-    """Return whether an answer holds enough of the words that are a text's own."""
+    """Return whether an answer has enough of a text's characteristic words."""
     found = own & said
     if 2 * len(found) < len(own) or not found:
         return False
