@@ -35,14 +35,14 @@ _ENDINGS = (("s",), ("ing", "ed", "e", "y"))
 _DOUBLING = ("ing", "ed")
 """Endings before which a consonant may be doubled. Source: Porter, Program 14(3), 1980, step 1b."""
 _KEPT = 3
-"""Minimum number of letters of a word that stay."""
+"""Minimum number of letters to keep of a word."""
 _WHOLE = re.compile(
     r"\b(?:all (?:of|that)|everything|whole|anything about|what you (?:know|have)|completely|unknow"
     r"|whatever i"
     r"|(?:him|her|them) (?:out|off))\b",
     re.IGNORECASE,
 )
-"""All that was told of somebody or something, not one thing."""
+"""Means all that was told of something, not one thing."""
 _PERSON = re.compile(
     r"\b(?:him|her|them) (?:out|off|around|go)\b|\babout (?:him|her)\b|\b(?:see|if) (?:s?he|him"
     r"|her)\b|\b(?:his|her|their|that)(?: other)? name\b",
@@ -91,7 +91,7 @@ _MEMORY = re.compile(
     r"|\b(?:my|that|this) (?:last|previous) message\b",
     re.IGNORECASE,
 )
-"""What the agent was told or keeps, as against the text or the code at hand."""
+"""What the agent was told or keeps, rather than the text or code at hand."""
 _AT_HAND = re.compile(
     r"\b(?:from|in|of|off|out of|on) (?:the|this|that|our) (?!memor|record)\w+[.!? ]*$"
     r"|\?$",
@@ -180,7 +180,7 @@ _FAULTS = re.compile(
 
 
 def root(word: str) -> str:
-    """Return a word without its ending, as far as two forms of it need to be told alike.
+    """Return a word without its ending, so that two forms of it compare equal.
 
     >>> root("drinking"), root("drinks"), root("his")
     ('drink', 'drink', 'his')
@@ -214,7 +214,7 @@ def subjects(text: str) -> tuple[str, ...]:
 
 
 def is_request(sentence: str) -> bool | None:
-    """Return whether a sentence asks to forget, by its form; None if its form does not tell.
+    """Return whether a sentence asks to forget, by its form; None if that is unclear.
 
     >>> is_request("Could you delete what I told you about Zosia?"), is_request("Don't forget it!")
     (True, False)
@@ -329,7 +329,7 @@ def keys_of(request: str) -> tuple[str, ...]:
 
 
 def faults(feedback: str) -> bool:
-    """Return whether feedback is fault; otherwise it is praise.
+    """Return whether feedback is criticism; otherwise it is praise.
 
     >>> faults("That didn't help at all."), faults("That worked, thanks!")
     (True, False)

@@ -25,7 +25,7 @@ from memento.observe.slots import slot_of
 from memento.text.words import STOP_WORDS
 
 RULE_DOUBT = 0.4
-"""How doubtful a rule may be, as a share of what another statement may be."""
+"""Maximum doubt about a sure rule, as a share of that about other statements."""
 
 
 def find(
@@ -94,7 +94,7 @@ def find(
 
 
 def _by_reader(text: str, masked: str, previous: str | None) -> list[Candidate]:
-    """Return what the reader finds; nothing is praised or faulted without a turn before it."""
+    """Return what the reader finds; no feedback if there is no turn before."""
     from memento.observe.reader import Reader  # noqa: PLC0415 - importing loads numpy
 
     reading = Reader.load().read(masked, previous)
@@ -120,13 +120,13 @@ _SUBJECT = re.compile(r"(?P<who>I|we) (?!am\b|are\b)\w", re.IGNORECASE)
 """The subject of a sentence with a verb that others can be joined to: "I live in ... and work"."""
 _OWN = re.compile(r"(?:I|we)\b|my |our ", re.IGNORECASE)
 _OTHERWISE = dict.fromkeys((Signal.FACT, Signal.RELATION), (Signal.IDENTITY,))
-"""What a part of a sentence may be whose class comes from all of it."""
+"""Other classes to try for a part, as the class is that of the whole."""
 
 
 def _parted(said: Candidate) -> Iterator[Candidate]:
-    """Part what fills a slot from what the sentence goes on to say.
+    """Split what fills a slot from the rest of the sentence.
 
-    When "I live in Porto and work at Acme" is no longer true of Porto, it still is of Acme.
+    When Porto in "I live in Porto and work at Acme" is replaced, Acme still holds.
     """
     span = said.span
     for joint in _JOINT.finditer(span.text):
@@ -162,7 +162,7 @@ def _subject_left_out(sentence: str, rest: str) -> str | None:
 def _by_form(
     candidates: Sequence[Candidate], sentences: Sequence[Span], masked: str, vetoed: Counter[str]
 ) -> list[Candidate]:
-    """Return the candidates with all sentences whose form asks to forget, and none that has not."""
+    """Add sentences whose form asks to forget, and drop requests whose form is that of none."""
     found = []
     for one in candidates:
         forgets = one.signal is Signal.FORGET
@@ -199,12 +199,12 @@ def _by_cues(
 
 
 def _least(signal: Signal, store_at: float) -> float:
-    """Return how probable a statement must be: a rule steers an agent, so it must be surer."""
+    """Return the probability of a sure statement: higher for a rule, which steers an agent."""
     return 1 - RULE_DOUBT * (1 - store_at) if signal is Signal.RULE else store_at
 
 
 def _shows_text(sentences: Sequence[Span], stated: Sequence[Span]) -> bool:
-    """Return whether a sentence that states nothing by itself shows the others as a text."""
+    """Return whether a sentence that states nothing presents the others as a text."""
     return any(
         shows_text(one.text)
         and not any(one.start <= each.start and each.end <= one.end for each in stated)

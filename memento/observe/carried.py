@@ -1,13 +1,12 @@
-"""Return whether a message may carry words that the user did not type. Pure.
+"""Find out whether a message may carry words that the user did not type. Pure.
 
-A mail that is forwarded, a page, a log, a chat or a file in a message is not the user's word, and
-whoever wrote it can make it look like one: close a mark, open it again, leave it out. So nothing is
-decided by recognising such texts. What is recognised is the one form that has no room for them:
-short plain prose that gives nobody else the word. A sentence that the user begins is their own
-unless somebody else goes on in it; in others all signs stand at or within words. In anything else
+A forwarded mail, a page, a log, a chat or a file in a message is not the user's word, and its
+author can make it look like one: close a mark, open it again, leave it out. So nothing here relies
+on recognising such texts. What is recognised is the one form that has no room for them: short plain
+prose that quotes nobody else. A sentence that the user begins is their own unless somebody else
+goes on in it; in other sentences signs may stand only at or within words. From any other message
 nothing that steers an agent is learned by itself: no rule, no value of a slot, no request to
-forget, no correction. Of what looks like prose the rest may be learned; of all other messages
-nothing is.
+forget, no correction. If it looks like prose, the rest may be learned; otherwise nothing is.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ assistant, all but 17 of those that had one line were shorter."""
 MOST_READ = 8_000
 """Maximum number of characters in a message that are read; nobody types more."""
 PROSE = "prose"
-"""Why a message may carry something that has the form of prose in each of its lines."""
+"""The reason for a message each line of which has the form of prose."""
 
 _STARTS = re.compile(
     r"(?:(?:[-*•]|\d{1,2}[.)])\s+)?(?:[^\W_]|[¿¡'’‘“„«»\"`(.…]|[^\w\s\x00-\x7f\u2000-\u206f])"  # noqa: RUF001 - real
@@ -63,7 +62,7 @@ _WITHIN = re.compile(
 )
 """Signs at and within the words that people type, an aside in brackets, emoji behind the last."""
 _LOST = re.compile(r"\s\ufffd")
-"""What stands, by itself, for a character that no database can hold."""
+"""A lone substitute for a character that no database can hold."""
 _SIGN = re.compile(
     rf"""[^\w\s.,!?¿¡"“”„«»「」『』。、\u0300-\u036f]
     | (?<![\w\u0300-\u036f])[\u0300-\u036f]
@@ -102,9 +101,9 @@ _PARTED = re.compile(
     | (?:\s[^\w\s.,!?'’"]\s*|[^\w\s.,!?'’"]\s+|\()(?:[A-Z][\w'-]*[\s,]*){1,4}[.!)]*$""",  # noqa: RUF001 - real
     re.VERBOSE,
 )
-"""What makes two of one sentence all the same: a mark, a sign after "this", a name at its end."""
+"""What splits a sentence all the same: a mark, a sign after "this", a name at its end."""
 _GOES_ON = re.compile(rf"""[^\w\s.,!?'’"]\s*{_START}""", re.IGNORECASE | re.VERBOSE)  # noqa: RUF001 - real
-"""The same behind a sign in lower case: it counts where the sentence only tells something."""
+"""The same after a sign, in any case; counts in a sentence that only tells something."""
 _SIGNED = re.compile(
     r"(?i:signed|(?:\w+ )?regards|best|yours(?: \w+)?|(?:yours )?sincerely|love),"
     r"|(?:[A-ZÀ-Þ][\w'.-]{0,30},?\s?){1,4}[.!]?$"
@@ -115,7 +114,7 @@ _LABEL = re.compile(
     r"(?!(?:A|An|And|But|He|It|No|Not|Or|She|So|That|The|There|They)\b)"
     r"[A-ZÀ-Þ][^\s.!?]*(?:\s[^\s.!?]+){1,4}"
 )
-"""A few words with a capital and no stop: behind a full stop, what a device puts below a mail."""
+"""A few words with a capital and no stop, such as what a device puts below a mail."""
 _POINTS = re.compile(
     r"""\b(?:this|these|those|the\sfollowing|as\sfollows|below|above)\b
       (?=\s*(?:[,.:;?!]|$|(?:just|came|is|was|from|to\sme|for\s(?:me|us))\b))
@@ -143,11 +142,11 @@ _TEXTS = re.compile(
     | gestuurd|gekopieerd|vertaal\w*|verbeter\w*|samen|nederlands|alsof|personage)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Words for texts, and for passing on, putting right and making up what somebody says, in English,
+"""Words for texts, and for forwarding, correcting and inventing what somebody says, in English,
 German, French, Spanish and Dutch."""
 _SHORT = 9
-"""Maximum number of words in a sentence that says whose the words beside it are. Of 556 steering
-statements of invented people, `shows_text` takes 8 from them; without this limit about 35."""
+"""Maximum number of words in a sentence that presents those beside it as a text. `shows_text`
+wrongly takes 8 of 556 steering statements of invented people for one; without this limit, 35."""
 _LISTED = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s")
 _AT = re.compile(
     r"(?!(?i:at|by|from|until|till|before|after|around|um|ab|bis|om|vers|à|alle|às)\b)"
@@ -165,23 +164,23 @@ _REPORTS = re.compile(
     | (?-i:\bAccording)\sto\b | \baccording\sto\b(?!\s(?-i:[A-Z]{{2}})|\sour\b))""",  # noqa: RUF001
     re.IGNORECASE | re.VERBOSE,
 )
-"""A verb that gives somebody else the word: "replies" is one only before what is said."""
+"""A verb that quotes somebody else; "replies" is one only before the words quoted."""
 _BEHIND = re.compile(
     rf"""[^\w\s'’"]\s*(?:(?:he|she|they|it|(?:the|my)\s\w+|(?-i:[A-Z])\w*)\s)?\b(?:{_TOLD}|replies\b)
     | \b(?:{_TOLD}|replies\b|according\sto\b)\s(?:(?-i:[A-Z][a-z])|(?:the|my|he|she)\b)
     | \b(?:he|she|they|(?-i:[A-Z][a-z]+))\s(?:{_TOLD}|replies\b)\W*$""",  # noqa: RUF001 - real
     re.IGNORECASE | re.VERBOSE,
 )
-"""One that does so behind the words: "..., said Bob"."""
+"""Such a verb after the words: "..., said Bob"."""
 _SUPPOSED = re.compile(
     r"(?:^|[.,!?]\s)(?:\w{1,20}\s)?(?:if|when|whenever|unless|until|once)\b[^,.!?]{0,200}$",
     re.IGNORECASE,
 )
-"""A condition, in which a verb that tells gives nobody the word: "When a customer asks, ..."."""
+"""A condition, in which such a verb quotes nobody: "When a customer asks, ..."."""
 
 
 def carries(text: str, masked: str, language: str = "en") -> str | None:
-    r"""Name the reason for which a message may hold words that the user did not type.
+    r"""Return why a message may hold words that the user did not type, or None.
 
     Args:
         text: A message of the user, word for word.
@@ -190,12 +189,12 @@ def carries(text: str, masked: str, language: str = "en") -> str | None:
 
     Returns:
         None for a short line of plain prose. ``PROSE`` for prose of several lines (see
-        ``are_own``), with words that it gives to somebody else, with a sign that may part the words
-        of two people in a sentence that the user does not begin, or of more than 600 characters.
-        Otherwise ``"length"`` (more than 8,000), ``"quotes"`` (a quotation
-        that is not closed, or several), ``"marks"`` (a block of memories or its tag, markup, a
-        table, code, a moment or an address before the words) or ``"speaker"`` (a name or a field
-        before a colon, or a line that announces the lines below).
+        ``are_own``), of more than 600 characters, that quotes somebody else, or has a sign that may
+        separate the words of two people in a sentence that the user does not begin. Otherwise
+        ``"length"`` (more than 8,000), ``"quotes"`` (a quotation that is not closed, or several),
+        ``"marks"`` (a block of memories or its tag, markup, a table, code, a moment or an address
+        before the words) or ``"speaker"`` (a name or a field before a colon, or a line that
+        announces the lines below).
 
     >>> from memento.observe.mask import hide
     >>> said = ["Use tabs, never spaces.", "Bob - use tabs.", "Bob says tabs.", "Bob: tabs."]
@@ -221,7 +220,7 @@ def carries(text: str, masked: str, language: str = "en") -> str | None:
 
 
 def _without_own(masked: str, language: str) -> str | None:
-    """Return a line without the user's own sentences; None if one names or shows another's."""
+    """Return a line without the user's own sentences; None if one tells of another author."""
     spans = all_sentences(masked, masked)
     rest, at = "", 0
     for span in spans:
@@ -239,7 +238,7 @@ def _without_own(masked: str, language: str) -> str | None:
 
 
 def shows_text(sentence: str) -> bool:
-    """Return whether a sentence that states nothing may show the words beside it as a text.
+    """Return whether a sentence that states nothing may present those beside it as a text.
 
     >>> [shows_text(one) for one in ("Forwarded from Bob.", "Traduis s'il te plaît.", "Hi!")]
     [True, True, False]
@@ -248,7 +247,7 @@ def shows_text(sentence: str) -> bool:
 
 
 def are_own(masked: str, sentences: Mapping[Span, bool], language: str) -> bool:
-    """Return whether each of several lines is a whole sentence of the user's, and they are no list.
+    """Return whether all sentences of several lines are the user's, and the lines are no list.
 
     Args:
         masked: The message after ``mask.hide``; ``carries`` finds it prose.
@@ -264,7 +263,7 @@ def are_own(masked: str, sentences: Mapping[Span, bool], language: str) -> bool:
 
 
 def _is_own(sentence: str, language: str, *, alone: bool) -> bool:
-    """Return whether the user begins a sentence, and nobody else goes on or has the word."""
+    """Return whether the user begins a sentence, and nobody else goes on or is quoted."""
     line = labelled(normalize("NFKC", sentence.replace(HIDDEN, "x")))
     begun = _OWN.match(line)
     if begun is None or any(map(_is_odd, set(sentence))):
@@ -279,7 +278,7 @@ def _is_own(sentence: str, language: str, *, alone: bool) -> bool:
 
 
 def _hard(line: str, masked: str) -> str | None:
-    """Name the reason for which a line is no prose."""
+    """Return why a line is no prose, or None."""
     if not masked.strip(HIDDEN + " \t") or _MARK.search(line) or not _STARTS.match(line):
         return "marks"
     speaker = _SPEAKER.match(line)
@@ -293,7 +292,7 @@ def _is_odd(char: str) -> bool:
 
 
 def _is_typed(masked: str, language: str) -> bool:
-    """Return whether a line is plain prose and gives nobody else the word."""
+    """Return whether a line is plain prose that quotes nobody else."""
     line = _LOST.sub("", masked.replace(HIDDEN, "x"))
     if any(map(_is_odd, set(line))):
         return False
@@ -305,7 +304,7 @@ def _is_typed(masked: str, language: str) -> bool:
 
 
 def _reports(line: str, language: str) -> bool:
-    """Return whether a verb gives somebody else the word."""
+    """Return whether a verb quotes somebody else."""
     if language in cues.LANGUAGES:
         return cues.load(language).refuses["reports"].search(line) is not None
     told = (one for one in _REPORTS.finditer(line) if not one["own"])

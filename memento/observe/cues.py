@@ -1,8 +1,8 @@
-"""Cue tables: what a sentence in a language other than English says, by patterns.
+"""Cue tables: patterns to classify sentences in languages other than English.
 
 A table is a file ``languages/xx.toml``: common words by which the language is recognised, patterns
 that refuse a sentence, and patterns for each class. They are few and precise; a sentence without a
-cue is kept in its turn and found there.
+cue is only kept in its turn.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from memento.observe.signals import Signal
 LANGUAGES = ("de", "fr", "es", "zh", "it", "pt", "nl", "ja")
 """Languages with a table, the ones with the most patterns first."""
 CERTAIN = 0.9
-"""Probability of a class whose cue speaks: about the share of right ones."""
+"""Probability of a class whose cue matches: about the share that is right."""
 _FOLDER = Path(__file__).parent / "languages"
 
 
@@ -38,7 +38,7 @@ class Table:
     cues: tuple[tuple[Signal, re.Pattern[str]], ...]
 
     def refuse(self, sentence: str) -> str | None:
-        """Name the reason for which a sentence is not to be learned, or None."""
+        """Return why a sentence must not be learned, or None."""
         return next((why for why, each in self.refuses.items() if each.search(sentence)), None)
 
     def signal(self, sentence: str) -> Signal | None:
@@ -62,5 +62,5 @@ def load(code: str) -> Table:
 
 
 def _any(patterns: list[str]) -> re.Pattern[str]:
-    """Compile a pattern that finds any of some patterns; a blank stands for any white space."""
+    """Compile some patterns into one that finds any of them, in upper or lower case."""
     return re.compile("|".join(f"(?:{each})" for each in patterns), re.IGNORECASE)

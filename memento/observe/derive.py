@@ -1,4 +1,4 @@
-"""A candidate becomes a lesson: what is stored of it, as what, where and until when. Pure."""
+"""Make a lesson of a candidate: its text, kind, slot, scope and dates. Pure."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class Lesson:
         scope: Where it applies.
         tags: Labels.
         quotes: Whether the text holds words of what it answers.
-        signal: Class that the memory has: that of the sentence, but ``identity`` for what an agent
-            has to know of its user in every conversation.
+        signal: Class of the memory: that of the sentence, but ``identity`` for what an agent must
+            know about its user in every conversation.
     """
 
     candidate: Candidate
@@ -91,7 +91,7 @@ def derive(
         slot = _slot_told_anew(plain)
     kind = kind_of_correction(plain, slot) if correction else KINDS[signal]
     if kind is Kind.PLAN and _YEARLY.search(plain):
-        kind = Kind.FACT  # it comes again, so it is neither due nor ever over
+        kind = Kind.FACT  # it recurs, so it is never due or over
     standing = standing_of(plain, signal, slot)
     leans = slot is None and not stands_alone(plain, correction=correction)
     text = quoted(plain, answered) if answered and leans and kind is not Kind.RULE else plain
@@ -121,7 +121,7 @@ _HEALTH = re.compile(
 
 
 def standing_of(plain: str, signal: Signal, slot: Slot | None) -> Signal:
-    """Return the class of a memory: who the user is includes their people, diet and health."""
+    """Return the class of a memory; identity includes the user's people, diet and health."""
     if signal not in (Signal.FACT, Signal.RELATION):
         return signal
     mine, _, noun = ("", "", "") if slot is None else slot.key.partition("/")
@@ -154,7 +154,7 @@ _NEGATION = re.compile(
 
 
 def _slot_told_anew(plain: str) -> Slot | None:
-    """Return the slot of "I don't live in X any more, we moved to Y": both clauses speak of it."""
+    """Return the slot of "I don't live in X any more, we moved to Y", if both clauses share it."""
     said = _NOT_THIS_BUT.match(plain)
     if said is None:
         return None
@@ -173,7 +173,7 @@ _LIKES = re.compile(r"(?:i|i'd|i'm) (?:prefer|like|love|hate|rather|not a fan)\b
 
 
 def kind_of_correction(plain: str, slot: Slot | None) -> Kind:
-    """Return the kind of what a correction says.
+    """Return the kind that a correction becomes.
 
     >>> kind_of_correction("use uv instead of pip", None).value
     'rule'
@@ -198,7 +198,7 @@ _EVERYWHERE = re.compile(
 
 
 def _scope(plain: str, scope: str, slot: Slot | None, signal: Signal, kind: Kind) -> str:
-    """Return where a statement applies: as it says, or else as its kind does."""
+    """Return the scope of a statement: what it says, or else that of its kind."""
     if _HERE.search(plain):
         return scope
     if _EVERYWHERE.search(plain) or signal is Signal.IDENTITY:
@@ -243,7 +243,7 @@ def dates_of(plain: str, said_at: datetime) -> tuple[datetime | None, datetime |
 
 
 def _due(plain: str, first: Period, said_at: datetime) -> datetime:
-    """Return the moment named, or the last minute of the day or period that is."""
+    """Return the named moment, or the last minute of the named day or period."""
     zone = said_at.tzinfo
     if first.days == 1 and (clock := _CLOCK.search(plain)):
         days, hour = _hour(clock, plain)
@@ -257,7 +257,7 @@ def _due(plain: str, first: Period, said_at: datetime) -> datetime:
 
 
 def _hour(clock: re.Match[str], plain: str) -> tuple[int, int]:
-    """Return how many days after the day that is named an hour is, and the hour of the day."""
+    """Return how many days after the named day a clock time is, and its hour."""
     hour, half = int(clock["h"]), (clock["half"] or clock["late"] or "").casefold()
     night = _NIGHT.search(plain) is not None
     small = hour < _SMALL_HOURS or hour == _NOON
@@ -272,7 +272,7 @@ def _hour(clock: re.Match[str], plain: str) -> tuple[int, int]:
 
 
 def _is_before(plain: str) -> bool:
-    """Return whether the time itself is too late; "the Friday before Easter" is a time."""
+    """Return whether it is due before the time; "the Friday before Easter" is a time."""
     return (
         re.search(r"(?<!day )(?<!days )(?<!week )(?<!weeks )\bbefore \w", plain, re.IGNORECASE)
         is not None

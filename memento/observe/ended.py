@@ -1,4 +1,4 @@
-"""Find what a statement says is over, and whether it takes an earlier one back. Pure.
+"""Find what a statement says has ended, and whether it takes back an earlier one. Pure.
 
 "Fiona has left", "I left Siemens", "no more violin": what was said before of Fiona, Siemens or the
 violin may no longer hold. An earlier statement that says hardly more is taken back, as is one that
@@ -21,7 +21,7 @@ _TITLES = frozenset({"dr", "mr", "mrs", "ms", "prof", "herr", "frau", "señor", 
 """Words before a name that another mention of it may lack."""
 _THING = r"(?P<thing>(?:[\w'’-]+ ){0,2}[\w'’-]+)"  # noqa: RUF001 - a real apostrophe
 _UNTIL = _THING.replace("{0,2}", "{0,2}?")
-"""The same as short as can be, before words that end it."""
+"""The same, as short as possible, before words that end it."""
 _GONE = (
     r"retired|quit|gone(?= (?:to|from|for|back|off|bust|bankrupt)\b|[^\w ]|$)|stopped|resigned"
     r"|died|passed away|closed(?! on \w+s\b)|shut|given up|moved (?:away|out)|broken|finished"
@@ -137,13 +137,13 @@ _STATES = (
         re.compile(r"^(?:i work (?:at|for|as)|my (?:job|employer) is)\b", re.IGNORECASE),
     ),
 )
-"""What somebody says who is no longer in a state, and who is in it."""
+"""What people say who left a state, and who are in it."""
 _LITTLE = frozenset(
     """it that i we you my your our his her got wrong no not instead of than rather from to use at
     on in and meant""".split()  # noqa: SIM905 - words read better as one text
 )
 _FRAME = 4
-"""Most words beside what is over, of the old statement and of the new one."""
+"""Maximum number of other words in the old statement and in the new one."""
 _ENDED = tuple(re.compile(pattern, re.IGNORECASE) for pattern in _WRITTEN)
 
 
@@ -164,20 +164,20 @@ def ended(text: str) -> frozenset[frozenset[str]]:
 
 
 def _telling(thing: str) -> list[str]:
-    """Keep the words of a thing that tell which one it is; none if one of them tells nothing."""
+    """Return the words that identify a thing; none if one of them is too vague."""
     said = [word for word in words(thing) if word not in STOP_WORDS and word not in _TITLES]
     kept = [word for word in said if word not in _VAGUE and word[2:]]
     return kept if len(kept) == len(said) else []
 
 
 def retracts(new: str, old: str, *, value: str | None = None) -> bool:
-    """Return whether a statement says of an earlier one of the same person that it is over.
+    """Return whether a statement takes back an earlier one of the same person.
 
     Args:
         new: The statement.
         old: The earlier one.
-        value: What the earlier one gives a slot, folded, so that a plain "not" takes it back and
-            the value may stand anywhere in it; None if it fills none.
+        value: The value that the earlier one gives its slot, folded: a plain "not" takes it back,
+            and the value may stand anywhere in it. None if it fills none.
 
     >>> retracts("It's Thursday, not Friday.", "The demo is on Friday.")
     True
@@ -206,7 +206,7 @@ def retracts(new: str, old: str, *, value: str | None = None) -> bool:
 
 
 def _denies(new: str, old: str) -> bool:
-    """Return whether a statement denies another one, or what it begins with."""
+    """Return whether a statement denies another one, or its beginning."""
     denied, known = stance(new), stance(old)
     if not denied.denied or known.denied:
         return False
@@ -216,9 +216,9 @@ def _denies(new: str, old: str) -> bool:
 
 
 def _is_about(old: str, new: str, corrected: re.Match[str]) -> bool:
-    """Return whether a statement has the value that another takes back, and all else it names.
+    """Return whether ``old`` has the value that ``new`` takes back, and most of its other words.
 
-    One that has the other value as well is about more: "It's Friday and Monday".
+    False if it has the new value as well: "It's Friday and Monday".
     """
     said, value, instead = {*spoken(old)}, spoken(corrected["old"]), spoken(corrected["new"])
     added = {*spoken(new)} - said - _LITTLE
@@ -231,7 +231,7 @@ def _is_about(old: str, new: str, corrected: re.Match[str]) -> bool:
 
 
 def _says_little_but(text: str, thing: frozenset[str], *, anywhere: bool = False) -> bool:
-    """Return whether a short statement ends with what is over, or has it: "I work at Siemens"."""
+    """Return whether a short statement ends with a thing, or has it: "I work at Siemens"."""
     said = spoken(text)
     there = thing.issubset(said) if anywhere else thing == {*said[-len(thing) :]}
     return there and 0 < len(said) - len(thing) <= _FRAME

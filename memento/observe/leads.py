@@ -1,4 +1,4 @@
-"""Whether the words of a message are put on: shown behind a colon, played or supposed. Pure."""
+"""Tell whether words of a message are shown behind a colon, played or supposed. Pure."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def is_own_lead(head: str) -> bool:
 
 
 def _is_shown(masked: str, sentence: Span, start: int) -> bool:
-    """Return whether words before a colon show what follows and do not announce it as the user's.
+    """Return whether words before a colon only show what follows, and do not state it.
 
     "Count the words in: never merge on a Friday" states no rule, "New rule: ..." does.
 
@@ -66,7 +66,7 @@ _PLAYED = re.compile(
 
 
 def _played_from(sentences: Iterable[Span]) -> int | None:
-    """Return where the words of a message begin to be played or supposed; None if they are not."""
+    """Return where a message begins to play a part or suppose something, or None."""
     return next((one.end for one in sentences if _PLAYED.match(one.text)), None)
 
 
@@ -75,7 +75,7 @@ def is_stated_outright(said: Span, at: int, masked: str, sentences: Sequence[Spa
 
     Args:
         said: The words.
-        at: Where in the message a colon before them no longer counts.
+        at: Index in the message; a colon after it does not count.
         masked: The message after ``mask.hide``.
         sentences: The sentences of the message.
     """

@@ -1,4 +1,4 @@
-"""A language model may point at sentences of the user; this says at which. Pure.
+"""Show a language model sentences of the user, and check at which it points. Pure.
 
 A model sees only sentences that could be learnt: no code, no quotation, no sentence with a secret,
 nothing behind a colon that does not announce it as the user's, nothing that is played or supposed,
@@ -38,10 +38,10 @@ OVERRULED = frozenset({"asks", "doubts"})
 POINTABLE = tuple(one for one in Signal if one not in (Signal.FEEDBACK, Signal.FORGET))
 """Classes that a model may name: those that become memories."""
 WORTH_AT = 0.1
-"""Minimum probability of a statement, for the reader, at which a model's word for it is taken: the
-words that a message only shows have less."""
+"""Minimum probability by the reader at which a model may point at a statement; words that a
+message only shows have less."""
 RULE_AT = 0.2
-"""Minimum probability of a rule, for the reader, at which a model's word for it is taken."""
+"""Minimum probability by the reader at which a model may point at a rule."""
 MOST_ITEMS = 12
 """Maximum number of items in a reply that are read."""
 MOST_MESSAGES, MOST_TOKENS = 8, 2000
@@ -104,9 +104,9 @@ class Sentence:
 
     Attributes:
         span: The sentence in the message.
-        refused: Reason of a table that a model may overrule, or None.
+        refused: Why a table refuses it, which a model may overrule; or None.
         chances: Class to its probability.
-        english: Whether the reader has read it; a table knows few of the statements there are.
+        english: Whether the reader has read it; a table recognises only few statements.
     """
 
     span: Span
@@ -134,7 +134,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Pointed:
-    """A sentence at which a model pointed, and nothing speaks against it.
+    """A sentence at which a model pointed, and which passed the checks.
 
     Attributes:
         message: Number of the message.
@@ -224,7 +224,7 @@ def before_of(answered: str | None) -> str:
 def task_of(messages: Sequence[Shown]) -> Task:
     """Make the task of some messages.
 
-    The data is one JSON text in which no ``<`` stands, so that nothing said can end its tag.
+    The data is one JSON text without any ``<``, so that no message can close its tag.
     """
     listed = [
         {
@@ -311,7 +311,7 @@ def _checked(item: object, messages: Sequence[Shown], dropped: Counter[str]) -> 
 
 
 def _holding(quote: str, sentences: Sequence[Sentence]) -> Sentence | str:
-    """Return the sentence that has a quotation, or the reason why it is not clear."""
+    """Return the sentence that has a quotation, or the reason to drop the item."""
     wanted = _folded(quote)
     if not any(char.isalnum() for char in wanted):
         return "unsaid"
@@ -328,7 +328,7 @@ def _folded(text: str) -> str:
 
 
 def _against(sentence: Sentence, signal: Signal) -> str | None:
-    """Return the reason why a sentence is not of a class, or None."""
+    """Return the reason to refuse a class for a sentence, or None."""
     if sum(sentence.chances.values()) < WORTH_AT and sentence.english:
         return "unlikely"
     if not _is_order(sentence, signal):

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 MANIFEST = MINILM / "reader.json"
 BEFORE_TOKENS, MESSAGE_TOKENS = 40, 160
-"""Most tokens of the turn before and of the message that are read at once, as in training."""
+"""Maximum tokens of the turn before and of the message that are read at once, as in training."""
 BEGINS_AT, GOES_ON_AT = 0.5, 0.4
-"""Least share of a clause to be worth a memory that begins a statement, and that goes on in one."""
+"""Minimum mean probability of a clause being worth a memory, to begin and to continue a statement."""
 LENGTH_POWER, EVEN, SUREST = 1.1, 80.0, 0.9995
-"""Fitted on the development voices and on 1,320 messages of other strangers: the power of the
-number of tokens in the odds of a statement, what divides them, and the most that a mean counts."""
+"""Fitted on the development voices and on 1,320 messages of other strangers: the exponent of the
+number of tokens in the odds of a statement, their divisor, and the upper limit of a mean."""
 _CUTS = re.compile(
     r"[,;:](?=\s|$) | \s[-–—]+\s | [()] | \s(?=(?:so|because|bc|but|and)\s)",  # noqa: RUF001
     re.IGNORECASE | re.VERBOSE,
@@ -98,7 +98,7 @@ class Reading:
                 yield self._statement(first, last)
 
     def _clauses(self, sentence: Span) -> Iterator[tuple[int, int]]:
-        """Yield first token of each clause and the one behind its last; each has a word."""
+        """Yield the first token of each clause and the one after its last; each has a word."""
         starts, begin = self.places[:, 0], sentence.start
         at = int(np.searchsorted(starts, begin))
         cuts = [cut.end() for cut in _CUTS.finditer(self.text, begin, sentence.end)]
@@ -126,7 +126,7 @@ class Reading:
         )
 
     def without(self, signal: Signal) -> Reading:
-        """Return the same with all that a class has given to "nothing"."""
+        """Return the same with a class's probabilities added to "nothing"."""
         chances = self.chances.copy()
         at = 1 + self.classes.index(signal)
         chances[:, 0] += chances[:, at]
@@ -145,8 +145,8 @@ class Reading:
 def _probable(worth: float, tokens: int) -> float:
     """Return how probable it is that a statement is worth a memory.
 
-    The tokens of one statement are surer together than they are right, and the fewer they are the
-    more so: a lone noun that answers a question looks like a statement.
+    The mean over the tokens of a statement is too high, and the fewer they are the more so: a lone
+    noun that answers a question looks like a statement.
     """
     worth = min(worth, SUREST)
     odds: float = worth / (1 - worth) * tokens**LENGTH_POWER / EVEN
@@ -195,7 +195,7 @@ class Reader:
 
 
 def _windows(offsets: list[tuple[int, int]], text: str) -> Iterator[tuple[int, int]]:
-    """Cut a long message into windows of tokens, behind a line or a sentence where one ends."""
+    """Cut a long message into windows of tokens, if possible after a line or a sentence."""
     start = 0
     while start < len(offsets):
         end = min(start + MESSAGE_TOKENS, len(offsets))

@@ -1,4 +1,4 @@
-"""The values of the detection: signals, spans, detections and candidates.
+"""The values of the detection: signals, spans, candidates and what was found.
 
 Plain data; no I/O and no heavy imports.
 """
@@ -74,7 +74,7 @@ class Candidate:
         signal: Its class.
         probability: Probability that it is worth a memory, [0, 1].
         sure: Whether it is to be stored.
-        reasons: Names of the checks and cues that spoke, for ``explain``.
+        reasons: Names of the checks and cues that applied, for ``explain``.
         subject: The subject that a clause shares with the one before it, ``""`` if it has its own.
     """
 
@@ -103,7 +103,7 @@ class Found:
         how: ``"model"`` (the reader), ``"cues"`` (a table of the language), or ``"none"`` (no
             table for the language: nothing is derived).
         carried: Why the message may hold words that the user did not type, see ``carried.carries``;
-            None if it does not. Of prose the candidates may be sure, of no other such message.
+            None if it does not. With ``prose`` candidates may be sure, with other reasons not.
     """
 
     candidates: tuple[Candidate, ...] = ()

@@ -1,6 +1,6 @@
 """Which slot a statement fills, and with which value; most fill none. Pure.
 
-Asked in this order: the forms of ``slots.toml`` ("my name is ..."), the sets of ``choices.toml``
+Tried in this order: the forms of ``slots.toml`` ("my name is ..."), the sets of ``choices.toml``
 ("use uv, not pip"), then "my X is Y" for things of which people have one. Matters with several
 values at a time, such as allergies or languages spoken, have no slot. No slot is better than a
 wrong one, which would hide what still holds.
@@ -82,10 +82,10 @@ def _slots_of(text: str, signals: Iterable[Signal]) -> Iterator[Slot]:
 
 
 def slot_under(text: str, signal: Signal, condition: str | None) -> Slot | None:
-    """Return the slot of a statement that holds under a condition which it may not say itself.
+    """Return the slot of a statement under a condition that it may not contain itself.
 
-    A rule under a condition takes the place of none that always holds, nor of one under another
-    condition.
+    The key includes the condition, so a rule under one replaces neither a rule that always holds
+    nor one under another condition.
 
     >>> slot_under("Use tabs", Signal.RULE, "when I write Go").key
     'style/indent@when-i-write-go'
@@ -173,7 +173,7 @@ _DWELLS = re.compile(
     r"|\w(?:street|road|avenue|lane|stra(?:ße|sse|at)|gata|gade)\b|\b(?:st|ave|rd|rue|via|calle)\b",
     re.IGNORECASE,
 )
-"""Words by which a place that people moved to is one where they live."""
+"""Words that show that people live in the place they moved to."""
 _FOR_NOW = re.compile(
     r"\b(?:today|tonight|tomorrow|sometimes|often"
     r"|this (?:week|morning|afternoon|evening|summer|month)"
@@ -183,14 +183,14 @@ _FOR_NOW = re.compile(
 )
 """What holds for a time, or in a story, is nobody's job or employer."""
 _OF_ANOTHER = re.compile(r"[.,;]? (?:he|she|they)\b", re.IGNORECASE)
-"""The sentence goes on with somebody else, whose the value may be."""
+"""The sentence goes on with somebody else: the value may be theirs."""
 _NO_JOB = re.compile(
     r"(?:team|group|couple|pair|duo|unit|family|favou?r|result|rule|volunteer)\b", re.IGNORECASE
 )
 
 
 def _is_sane(key: str, match: re.Match[str], plain: str) -> bool:
-    """Return whether a value can be one of its slot; "I'm German and ..." gives no name."""
+    """Return whether a value is plausible for its slot; "I'm German" gives no name."""
     value = match["value"]
     if key.startswith("user/") and _OF_ANOTHER.match(plain, match.end()):
         return False
@@ -209,7 +209,7 @@ def _is_persons(value: str) -> bool:
 
 
 def _is_home(value: str, plain: str) -> bool:
-    """Return whether a value is a home; what people moved to is one if it is known for a place."""
+    """Return whether a value is a home; after "moved to" alone, it must be a known place."""
     if _MOVED.search(plain) and not _DWELLS.search(plain):
         return value.casefold() in PLACES
     place = _PLACE_NAME if plain != plain.casefold() else _LOWER_PLACE
@@ -241,7 +241,7 @@ _HOW = re.compile(
     r"|crazy|mad|home|back|here|there|when|if|as|later|maybe|[a-z]{2,}(?:ed|ing|ful|less|ous|able))\b",
     re.IGNORECASE,
 )
-"""The beginning of what says how something is, and names nothing."""
+"""The beginning of a description, which names nothing."""
 
 
 _SANE: Mapping[str, Callable[[str, str], bool]] = {
@@ -252,7 +252,7 @@ _SANE: Mapping[str, Callable[[str, str], bool]] = {
     "user/birthday": lambda value, _: _DAY_OF_YEAR.match(value) is not None,
     "user/timezone": lambda value, _: not _HOW.match(value),
 }
-"""Slots whose forms also match what is no value of theirs, and what tells one."""
+"""Slots whose forms also match wrong values, to the check of a value."""
 
 
 def _value_in(key: str, plain: str, value: str) -> str:
@@ -287,7 +287,7 @@ def _choices() -> tuple[_Choice, ...]:
 
 @cache
 def _by_word() -> Mapping[str, list[_Choice]]:
-    """Return the sets that have a name which begins with a word, for each word."""
+    """Return for each word the sets with a name that begins with it."""
     found: dict[str, list[_Choice]] = {}
     for one in _choices():
         for word in {_WORD.findall(name)[0] for name in one.names}:
@@ -296,7 +296,7 @@ def _by_word() -> Mapping[str, list[_Choice]]:
 
 
 def _near(plain: str) -> list[_Choice]:
-    """Return the sets that a statement may name a value of."""
+    """Return the sets of which a statement may name a value."""
     words, known = {*_WORD.findall(plain.casefold())}, _by_word()
     found = {one.key: one for word in words if word in known for one in known[word]}
     return [] if found and _BESIDE.search(plain) else [*found.values()]
@@ -377,7 +377,7 @@ _ORDER = re.compile(
 
 
 def _of_choice(near: Sequence[_Choice], plain: str, signal: Signal) -> Slot | None:
-    """Find the one value that a statement chooses of a set; of two sets, none."""
+    """Return the slot of the one set from which a statement chooses a value."""
     found = [slot for one in near if (slot := _chosen(one, plain, signal)) is not None]
     return found[0] if len(found) == 1 else None
 
@@ -385,7 +385,7 @@ def _of_choice(near: Sequence[_Choice], plain: str, signal: Signal) -> Slot | No
 def _chosen(one: _Choice, plain: str, signal: Signal) -> Slot | None:
     named = {m: one.names.get(m[0].casefold(), "") for m in one.pattern.finditer(plain)}
     is_about = one.about is None or one.about.search(plain)
-    # "VİM" is found without regard to its case, and is no spelling of a name
+    # "VİM" matches regardless of case, but is not among the names
     if not named or "" in named.values() or not is_about or not _speaks(one, plain):
         return None
     taken = {name for match, name in named.items() if not _is_refused(plain, match)}
@@ -408,7 +408,7 @@ def _is_refused(plain: str, match: re.Match[str]) -> bool:
 
 
 def _speaks(one: _Choice, plain: str) -> bool:
-    """Return whether the user speaks for who has the slot: themselves, or the project."""
+    """Return whether the user speaks for the owner of the slot: themselves or the project."""
     mine = _MINE.match(plain) is not None or _MY_TOOL.match(plain) is not None
     if one.key.startswith("user/"):
         return mine

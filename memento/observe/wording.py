@@ -47,7 +47,7 @@ _LABEL = re.compile(
 
 
 def labelled(statement: str) -> str:
-    """Return a statement with a verb in place of the colon behind what it gives a value to.
+    """Return a statement with "is" instead of the colon after a label such as "My name".
 
     >>> labelled("My phone number: 555 010 4477")
     'My phone number is 555 010 4477'
@@ -111,7 +111,7 @@ def condition_of(sentence: str) -> str | None:
 
 
 def without_condition(sentence: str) -> str:
-    """Return an instruction without the clause it begins with that says when it applies.
+    """Return an instruction without an opening clause that says when it applies.
 
     >>> without_condition("When you write SQL, use spaces")
     'use spaces'

@@ -201,7 +201,7 @@ class Taking:
             settling.unflag(self._work(connection, ns), *link.ends)
 
     def _put_event(self, connection: Session, ns: int, event: EventLine) -> None:
-        """Import an event of a new memory; one without a memory only into an empty namespace."""
+        """Import an event of new memories; any other one only into an empty namespace."""
         detail = event.detail
         if event.memory is not None and event.memory not in self._ours[ns]:
             return

@@ -1,1 +1,1 @@
-"""What callers can ask of a memory, beyond the everyday: one file a subject, each over a view."""
+"""The operations beyond everyday use: one module for each subject, each works on a view."""

@@ -83,7 +83,7 @@ def _correction(
     source: Source | Trust | TrustName | None,
     occurred_at: datetime | None,
 ) -> Draft:
-    """Make the draft of a memory that takes the place of another one."""
+    """Make the draft of the memory that supersedes another one."""
     now = view.engine.now()
     if row.status not in FOUND:
         raise InvalidInput("id", _not_active(row))
@@ -356,7 +356,7 @@ class Changes(Part):
 
 
 def _told_by(session: Session, ns: int, found: Sequence[Recorded]) -> dict[int, list[str]]:
-    """Return the memories of the changes that only wrote to the log: change to ids."""
+    """Return the memory ids of the changes that only wrote to the log, by change."""
     moments = {sql.number_of(one.change): one.at for one in found if one.rev_to < one.rev_from}
     told = usage_events.written_by(session, ns, moments)
     names = past.names(session, sorted({one.docid for one in told if one.docid is not None}))

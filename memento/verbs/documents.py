@@ -1,4 +1,4 @@
-"""Keep several texts at once, and documents in parts that follow their changes.
+"""Ingest files, and store documents in parts that follow their changes.
 
 A document is known by its name, session and scope. Each part gets an id made of these and of its
 own text. So the same document again finds its parts, and a changed one adds only what is new.
@@ -221,9 +221,9 @@ def _split(
     name: str | None,
     format: str | None,  # noqa: A002 - the word for it
 ) -> tuple[str, list[Draft]]:
-    """Read a document and split it; returns what it is called, and its parts.
+    """Read a document and split it; returns its name and its parts.
 
-    Secrets are taken out before the text is split, since a cut within one would hide it.
+    Secrets are removed before the text is split, as a cut within one would hide it.
     """
     text, kind = text_of(document, format)
     text = Redaction(config.secrets).text("document", storable("document", text))
@@ -263,7 +263,7 @@ def _keep(view: View, name: str, drafts: Sequence[Draft], progress: Progress | N
     gone = [
         row for row in before if not (row.id in wanted | heads or Trust.outranks(row.trust, author))
     ]
-    if author in view.config.untrusted:  # it hides nothing active
+    if author in view.config.untrusted:  # they hide nothing active
         gone = [row for row in gone if row.status == Status.QUARANTINED]
     changed: list[Draft] = []
     there = [draft for draft in drafts if draft.id not in away]
@@ -292,11 +292,11 @@ def _keep(view: View, name: str, drafts: Sequence[Draft], progress: Progress | N
 def _left_alone(
     view: View, drafts: Sequence[Draft], known: Mapping[str, Row]
 ) -> tuple[list[Draft], dict[str, Row], list[Row]]:
-    """Leave out what was taken out of the document, in whatever part it stands now.
+    """Leave out what somebody took out of the document, in whatever part it is now.
 
     Returns:
-        What is left; by id the memories that stand for parts, as somebody left them: hidden,
-        corrected, changed; and all such memories.
+        The drafts left; by id the memories that stand for parts and that somebody hid, corrected
+        or changed; and all such memories.
     """
     of_all = drafts[0]
 
@@ -320,7 +320,7 @@ def _left_alone(
 
 
 def _heads(view: View, rows: Iterable[Row]) -> set[str]:
-    """Return the ids of what corrects parts in the end: such a memory is no part itself."""
+    """Return the ids of the last corrections of parts, which are no parts themselves."""
     found = view.ask(lambda c, _: {links.head(c, row) for row in rows})
     return found or set()
 
@@ -375,7 +375,7 @@ def _number(row: Row) -> int:
 
 
 def _followed(drafts: Sequence[Draft], before: Sequence[Row], gone: set[str]) -> Iterator[Draft]:
-    """Yield the drafts; one that stands where a part was taken out supersedes that part."""
+    """Yield the drafts; one in the place of a removed part supersedes that part."""
     old = [row.id for row in before]
     new = [draft.id or "" for draft in drafts]
     active = {row.id for row in before if row.status in having("found")} & gone
@@ -393,7 +393,7 @@ def _followed(drafts: Sequence[Draft], before: Sequence[Row], gone: set[str]) ->
 
 
 def _says_so(memory: Memory, draft: Draft) -> bool:
-    """Return whether a stored part says all that a draft says, and is trusted as much."""
+    """Return whether a stored part says what a draft says, and is trusted at least as much."""
     if draft.expires_in is not None or memory.expires_at is not None:
         return False
     given = {name: getattr(draft, name) for name in _SAME if getattr(draft, name) is not None}
@@ -407,7 +407,7 @@ def _says_so(memory: Memory, draft: Draft) -> bool:
 
 
 def _hide(view: View, docids: Sequence[int], run: Run) -> None:
-    """Hide parts that the document has no more."""
+    """Hide parts no longer in the document."""
     ns, now = view.ns, view.engine.now()
     if ns is None or not docids:
         return

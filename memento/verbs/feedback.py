@@ -1,4 +1,4 @@
-"""Say how good memories were, and ask what that and their uses add up to.
+"""Rate memories, and read the belief and strength that result.
 
 A verdict is one event in the log; see ``memento.write.verdicts`` for who may give one, and
 ``memento.dynamics`` for what it changes.
@@ -210,7 +210,7 @@ class Feedback(Part):
                 alone=True,
             )
             while engine.ledger.write(lambda c: verdicts.fold(c, config)):
-                pass  # a bite folds a few memories again; the next answer is without all of them
+                pass  # until all are folded again, so that no answer counts the verdicts
         return len(found)
 
     def belief(self, id: str) -> Belief:  # noqa: A002 - the field's own name
@@ -271,7 +271,7 @@ class Feedback(Part):
         )
 
     def _give(self, given: Sequence[Verdict], *, lenient: bool) -> list[Belief]:
-        """Write verdicts in one transaction, and return what is believed afterwards."""
+        """Write verdicts in one transaction, and return the resulting beliefs."""
         engine, now = self._view.engine, self._view.engine.now()
         if not given or (self._view.ns is None and lenient):
             return []
@@ -310,14 +310,14 @@ class Feedback(Part):
         return [(name, None) for name in dict.fromkeys(ids)]
 
     def _own(self, hit: Hit) -> Hit:
-        """Accept a hit of this namespace."""
+        """Check that a hit is of this namespace."""
         if hit.memory.namespace != self._view.namespace:
             where = "/".join(hit.memory.namespace)
             raise InvalidInput("target", f"{hit.id!r} is a memory of the namespace {where}")
         return hit
 
     def _note(self, note: str | None) -> str | None:
-        """Accept a note, and take secrets out of it."""
+        """Check a note, and remove secrets from it."""
         if note is None:
             return None
         if not isinstance(note, str) or not 0 < len(note) <= MAX_NOTE:
@@ -445,9 +445,9 @@ def _lessons(target: Target) -> dict[str, Lesson]:
 
 
 def _beside(target: Target) -> dict[str, tuple[str, ...]]:
-    """Return the first hits of the answer of each hit that a verdict is about, by its id.
+    """Return for each rated hit, by id, the other first hits of its answer.
 
-    None for whole answers: of these several hits were used.
+    Empty for a whole answer, of which several hits were used.
     """
     hits = [] if isinstance(target, Retrieval) else _hits(target)
     named = {hit.id for hit in hits}
@@ -459,7 +459,7 @@ def _beside(target: Target) -> dict[str, tuple[str, ...]]:
 
 
 def _verdict(useful: bool | None, verdict: str | None) -> Event:
-    """Return the verdict of two ways to say it."""
+    """Return the verdict, given in one of two ways."""
     if (useful is None) == (verdict is None):
         raise InvalidInput("verdict", "pass either useful or verdict")
     if useful is not None:

@@ -1,7 +1,7 @@
-"""Store what a survey of files found: each thing once, what an export has anew, and links.
+"""Store what a survey of files found and what is new in it, and link notes to each other.
 
-What is there already is left as it is, and what was taken out here stays out, see
-``memento.ledger.copies``. Only a message that was edited where it comes from gets its new text.
+What is stored already is left as it is, and what was taken out here stays out, see
+``memento.ledger.copies``. Only a message that was edited at its source gets its new text.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from memento.views import View
 BATCH = 256
 """Maximum number of drafts of a file written in one transaction."""
 VERB = "ingest"
-"""Name of the change that an edit where a message comes from makes here."""
+"""Name of the change that an edit at the source of a message makes here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +129,13 @@ class _Adding:
         return self._view.ask(lambda c, ns: memories.by_ids(c, ns, every)) or {}
 
     def _is_due(self, draft: Draft, row: Row | None) -> bool:
-        """Return whether a draft is new, or vouches for what waits in quarantine."""
+        """Return whether a draft is new, or a trusted copy of a quarantined memory."""
         if row is None:
             return True
         return row.status == Status.QUARANTINED and _trust(draft) not in self._view.config.untrusted
 
     def _edit(self, draft: Draft, row: Row) -> bool:
-        """Take over the text of a message that was edited where it comes from, and not here."""
+        """Take over the text of a message that was edited at its source, and not here."""
         if not draft.metadata.get("edited"):
             return False
         if row.status not in (Status.ACTIVE, Status.QUARANTINED):
@@ -182,7 +182,7 @@ class _Adding:
         try:
             self._view.add([draft], again=True)
         except IdConflict:
-            return  # it is somebody's own now
+            return  # somebody changed it here
 
     def _ends(self, draft: Draft) -> tuple[str, ...]:
         names = (PurePosixPath(str(name)).name.casefold() for name in draft.metadata[LINKS])
@@ -192,7 +192,7 @@ class _Adding:
 
 
 def _left(db: Session, ns: int, draft: Draft, row: Row, text: str) -> str:
-    """Return what an edit says without what was taken out; nothing if somebody changed it here."""
+    """Return an edited text without what was taken out; ``""`` if somebody changed it here."""
     if copies.by_somebody(db, row):
         return ""
     names = (copies.source_of(draft), draft.session)

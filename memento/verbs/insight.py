@@ -1,4 +1,4 @@
-"""Read the past and the state of memories at a glance: each verb reads, none writes."""
+"""Overviews of memories, and views of the past. Writes nothing."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ EVERY = 1_000_000
 NEAR_BEST = 0.2
 """Minimum share of the best confidence; a memory with less is of another topic than the dossier."""
 JUNK = 3
-"""Forgotten memories of one source from which it is a sign of junk."""
+"""Number of forgotten memories from one source that mark it as junk."""
 AGE = timedelta(days=30)
 """Age from which a memory that was never shown is unused."""
 STALE = timedelta(days=180)
@@ -294,7 +294,7 @@ class Insight(Part):
     def _about(
         self, topic: str | None, forgotten: bool, limit: int, filters: Filtering
     ) -> Memories:
-        """Return active and superseded memories, and forgotten ones of all topics."""
+        """Return active and superseded memories; forgotten ones only without a topic."""
         if topic is not None:
             found = self._view.retrieve(
                 topic, limit, include_superseded=True, record=False, shared=False, **filters
@@ -384,7 +384,7 @@ class Insight(Part):
         return None
 
     def _count_unused(self, active: Sequence[Memory]) -> int:
-        """Count the memories that are older than ``AGE`` and have no use that was counted yet."""
+        """Count the memories that are older than ``AGE`` and have no counted use."""
         before = from_micros(self._view.engine.now()) - AGE
         old = [one for one in active if one.created_at <= before]
         return (
@@ -430,7 +430,7 @@ class Insight(Part):
                 yield Wonder("name", f"Who or what is {spelt_in(told[0].text, name)}?", tuple(told))
 
     def _mentioned(self, ns: int, known: Collection[int]) -> list[tuple[str, list[int]]]:
-        """Return the names that many of some memories mention, and which ones do, by name."""
+        """Return the names that many of the known memories mention, each with those."""
         names = self._view.engine.names
         index = names.hold(ns)
         with index.lock:

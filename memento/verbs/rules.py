@@ -1,4 +1,4 @@
-"""Policy: the text that a prompt should hold of what an agent is told to heed."""
+"""Policy: an agent's standing instructions, compiled into text for its prompt."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ if TYPE_CHECKING:
     from memento.tiers.store_embedder import StoreEmbedder
 
 HOLDS_AT = 0.2
-"""Minimum cosine of a condition to the message from which it holds. On the repository's own set it
-finds nine of ten that hold and one in ten of the others: a rule too many costs 15 tokens, one that
-is missed costs a correction."""
+"""Minimum cosine of a condition to the message at which it holds. On the repository's own set this
+accepts nine in ten that hold and one in ten of the others: a rule too many costs 15 tokens, one
+that is missed costs a correction."""
 TURNOVER = 0.25
 """Share of the head's budget that the changes since it was made may take before it is made
 again."""
 TAIL_TOKENS = 600
 """Default budget of the tail."""
 RECALL = 5
-"""Memories that the tail recalls at most, by default."""
+"""Default maximum number of memories that the tail recalls."""
 EVERY = 1_000_000
 """Maximum number of memories in a past policy."""
 KEPT = 256
@@ -66,7 +66,7 @@ KEPT = 256
 KEPT_VECTORS = 4_096
 """Vectors of conditions kept in RAM for one embedder."""
 TODO = "todo"
-"""Tag of a plan that is to be done, whenever."""
+"""Tag of a plan to be done at any time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +74,13 @@ class Known:
     """The memories of a policy at one moment.
 
     Attributes:
-        mark: The mark they had.
-        until: First moment from which some of them do not hold any more, microseconds, or None.
+        mark: Their mark when they were read.
+        until: First moment at which one begins or ceases to hold, microseconds, or None.
         rows: The memories.
         placed: Those that the head may show, in its order.
         plans: Those that are plans.
         pairs: Row ids of each two that contradict each other.
-        secret: Of the store.
+        secret: That of the store.
         heads: Heads made of them, by budget and whether they name ids.
     """
 
@@ -182,7 +182,7 @@ class Rules(Part):
         return self._composed(known, head, items, conflicts, asked)
 
     def _past(self, ns: int | None, asked: _Asked, moment: int) -> Policy:
-        """Compile the head of a moment."""
+        """Compile the head as of a moment."""
         known = self._current(None, asked.scope)
         if ns is not None:
             page = memories.Page(limit=EVERY)
@@ -197,9 +197,9 @@ class Rules(Part):
         return self._composed(known, head, [], head.conflicts, asked)
 
     def _shared(self, ns: int | None, own: Sequence[Directive], scope: str) -> list[Item]:
-        """Return what other namespaces share here, but for slots that this one has filled.
+        """Return what other namespaces share with this one, except for slots that it fills.
 
-        It is in the tail, so that nothing of it is kept with a session.
+        It goes into the tail, so that nothing of it is kept with a session.
         """
         ledger = self._view.engine.ledger
         if ns is None or not self._view.config.scopes.shared:
@@ -231,7 +231,7 @@ class Rules(Part):
         ):
             return held
         made = ledger.read(lambda c: self._read_known(c, ns, scope, now))
-        if not made.secret:  # of a store that cannot be written, one of this process
+        if not made.secret:  # for a read-only store, one of this process
             secret = _OF_PROCESS if ledger.read_only else ledger.write(namespaces.make)
             made = replace(made, secret=secret)
         kept[ns, scope] = made
@@ -260,12 +260,12 @@ class Rules(Part):
     def _head(
         self, ns: int | None, known: Known, asked: _Asked
     ) -> tuple[Head, list[Item], list[Conflict]]:
-        """Return the head, and what is not as it has it."""
+        """Return the head, what changed since it was made, and conflicts."""
         if asked.session is None or (ns is None and self._view.engine.ledger.read_only):
             made = self._made(known, asked, [asked.scope])
             return made, [], list(made.conflicts)
         begun = self._begun(asked.session)
-        stored = None  # if the session has none for this scope and budget
+        stored = None  # the session's head for this scope and budget
         if begun is not None and begun.head is not None:
             stored = kept_heads.read_head(begun.head, asked.fixed)
         if stored is not None:
@@ -332,7 +332,7 @@ class Rules(Part):
         return head
 
     def _in_force(self, known: Known, asked: _Asked, conflicts: list[Conflict]) -> list[Item]:
-        """Return the rules whose condition holds, and note which ones they take the place of."""
+        """Return the rules whose condition holds, and add conflicts with those they replace."""
         if asked.message is None and not asked.context:
             return []
         if all(one.row.condition is None for one in known.placed):
@@ -365,7 +365,7 @@ class Rules(Part):
         return tail.in_force(standing, instead)
 
     def _near(self, message: str | None) -> conditions.Nearness | None:
-        """Return what scores clauses by meaning; None without a local embedder."""
+        """Return a function that scores clauses by meaning; None without a local embedder."""
         embedding = self._view.engine.embedding
         if embedding is None or not message or embedding.nearness(message) is None:
             return None
@@ -422,7 +422,7 @@ class Rules(Part):
         conflicts: Sequence[Conflict],
         asked: _Asked,
     ) -> Policy:
-        """Put head, tail and what is recalled together."""
+        """Join head, tail and recalled memories."""
         names = [self._view.namespace, asked.session or "", "tail"]
         digits = blocks.tag(known.secret, names, [one.line for one in items])
         block, kept, dropped = tail.render(items, digits, asked.tail_tokens)
@@ -599,7 +599,7 @@ def _holds(row: Row, now: int) -> bool:
 
 
 def _moment(known_at: object, asked: _Asked, now: int) -> int | None:
-    """Accept the moment of a policy of the past."""
+    """Check the moment of a past policy."""
     if known_at is None:
         return None
     for name in ("message", "session", "context"):
@@ -609,6 +609,6 @@ def _moment(known_at: object, asked: _Asked, now: int) -> int | None:
 
 
 def forget() -> None:
-    """Let go of all that is in RAM, so that the next policy is compiled again."""
+    """Drop all that is kept in RAM, so that the next policy is compiled again."""
     _known.clear()
     kept_heads.forget()

@@ -118,7 +118,7 @@ def cosines(engine: Engine, found: Sequence[Row]) -> dict[tuple[int, int], float
 
 
 def _vectors_of(engine: Engine, docids: Sequence[int]) -> dict[int, NDArray[Any]]:
-    """Read the vectors of rows, as far as they have some of the embedder in use."""
+    """Read the vectors of rows that have one of the embedder in use."""
     model = None if engine.embedding is None or not docids else engine.embedding.known_model()
     if model is None:
         return {}
@@ -265,7 +265,7 @@ class Scopes(Part):
             StoreError: If it could not be written.
         """
         gone, into = _scope("src", src), parse_scope(dst, "dst")
-        self._view.ask(lambda c, ns: rules.to_move(c, ns, gone))  # refuses what is locked
+        self._view.ask(lambda c, ns: rules.to_move(c, ns, gone))  # raises if one is locked
         self._view.write(lambda work: rules.begin_merge(work, gone, into))
         moved = self._view.change_rows(
             lambda c, ns: rules.to_move(c, ns, gone),
@@ -461,7 +461,7 @@ def _info(
 
 
 def _scope(field: str, path: object) -> str:
-    """Accept a scope that is not everywhere."""
+    """Check a scope, which must not be ``""``."""
     found = parse_scope(cast("str", path), field)
     if not found:
         raise InvalidInput(field, "is empty, which means everywhere; name a scope")

@@ -1,6 +1,6 @@
-"""The extract that is left of a session: its own words, quoted. Pure.
+"""Make the extract of a session, which quotes its own words. Pure.
 
-It holds what was decided and learned, the plans, the next step that was noted last, and the turns
+It has what was decided and learned, the plans, the next step that was noted last, and the turns
 of the user that are nearest to all the others, one of each topic.
 """
 

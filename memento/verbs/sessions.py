@@ -352,8 +352,8 @@ class Sessions(Part):
         self, session: str, outcome: str | None = None, summary: str | None = None
     ) -> Memory | None:
         """End a session, and store a summary of it as a memory; see ``Session.end``."""
-        # An extract quotes memories that were read before. If one of them was erased, hidden or
-        # changed since, it is made again: what is erased must not come back as a quotation.
+        # An extract quotes memories that were read before. If one was erased, hidden or changed
+        # since, the extract is made again: what is erased must not come back as a quotation.
         clean = Redaction(self._view.engine.config.secrets)
         how = clean.name("outcome", session_handle.line("outcome", outcome))
         text = None if summary is None else check_text(summary, self._view.engine.config.limits)
@@ -394,7 +394,7 @@ class Sessions(Part):
         self._view.write(lambda work: session_marks.leave(work, name))
 
     def _summary(self, session: str, text: str, quoted: Sequence[Row]) -> Draft:
-        """Make the draft of the memory that is left of a session."""
+        """Make the draft of the summary of a session."""
         source = Source(Trust.AGENT)
         if quoted:
             parents = tuple(row.id for row in quoted)
@@ -428,7 +428,7 @@ class Sessions(Part):
         begun, noted, *found, known = self._view.ask(job) or (None, [], [], [], {})
         if begun is None or begun.ended is not None:
             return "", []
-        # an extract has no end, so it quotes nothing that has one
+        # an extract never expires, so it quotes nothing that does
         learnt, said = ([row for row in some if row.expires_at is None] for some in found)
         by_id = {row.id: known[row.docid] for row in said if row.docid in known}
         turns = session_extract.central(self._view.read(reversed(said)), by_id)

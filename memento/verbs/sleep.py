@@ -189,7 +189,7 @@ class Sleep(Part):
 
 
 def _steps(given: Sequence[str]) -> list[str]:
-    """Accept names of steps, and return them in their order.
+    """Check names of steps, and return them in order.
 
     Raises:
         InvalidInput: If there is no such step.

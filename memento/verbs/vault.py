@@ -1,8 +1,8 @@
 """Sync the memories of a namespace with a folder of notes, in both directions.
 
-Each memory is one Markdown file. What both said when they were last the same is in the file
-``STATE`` of the folder, as digests; so it is known which of them changed since. A sync that was
-killed is finished by the next one: it only ever makes the two sides more alike.
+Each memory is one Markdown file. The file ``STATE`` of the folder has digests of both from when
+they were last the same, which tell which of them changed since. A sync that was killed is finished
+by the next one: every step makes the two sides more alike.
 """
 
 from __future__ import annotations
@@ -60,15 +60,15 @@ from memento.write import change
 from memento.write.steps import Run
 
 SAVES = 64
-"""How many of the last saves of a vault's state the ledger knows."""
+"""Number of the last saves of a vault's state that the ledger knows."""
 STATE = ".memento.json"
-"""File of a vault that says what its notes and their memories were when they were last the same."""
+"""File of a vault with digests of its notes and memories from when they were last the same."""
 SHOWN = (Status.ACTIVE, Status.ARCHIVED)
 """Statuses of memories that have a note."""
 NOTE_BYTES = 1_000_000
-"""Maximum note."""
+"""Maximum size of a note."""
 FEW, SHARE = 5, 0.2
-"""As many notes, and as large a part of all, may be missing without anybody being asked."""
+"""If more notes, and a larger share of all, are missing, no memory is forgotten for it."""
 _TEMPORARY = re.compile(rf"(.+\.md|{re.escape(STATE)})\.[0-9a-f]{{8}}\.tmp", re.IGNORECASE)
 _LINK = re.compile(r"\[\[([^\]|#^\n]+)")
 _ANEW = "write `memento: new` in it to keep it as a memory of its own"
@@ -177,7 +177,7 @@ def sync(
 
 
 class _Sync:
-    """One run: looks at both sides, then takes one note after the other."""
+    """One sync: reads both sides, then handles one note after the other."""
 
     def __init__(
         self,
@@ -206,7 +206,7 @@ class _Sync:
         self._run = Run()
 
     def done(self) -> Synced:
-        """Do it, and say what was done."""
+        """Sync, and return what was done."""
         self._read_state()
         files = self._scan()
         self._match(files)
@@ -235,7 +235,7 @@ class _Sync:
             shown_number(self._run.first),
         )
 
-    # --- what there is
+    # --- reading
 
     def _read_state(self) -> None:
         try:
@@ -257,7 +257,7 @@ class _Sync:
             problem = "is the vault of another store or namespace; give another folder, or remove"
             raise InvalidInput("folder", f"{problem} its {STATE} to begin anew")
         self._saves = str(known).split()
-        if saved in self._saves:  # else the store was set back to an earlier day, and knows less
+        if saved in self._saves:  # else the store was restored from an earlier state
             self._bases = bases
 
     def _mark(self, ns: int) -> str:
@@ -280,7 +280,7 @@ class _Sync:
         self._saves = saves
         state = {"vault": self._vault, "saved": saves[-1], "notes": notes}
         if any(step.action == "written" for step in self._steps):
-            os.sync()  # no note is later on the disk than what is said of it
+            os.sync()  # notes must be on the disk before their state
         text = json.dumps(state, ensure_ascii=False, separators=(",", ":"))
         write_atomically(self._root / STATE, text.encode())
 
@@ -301,7 +301,7 @@ class _Sync:
         return files
 
     def _match(self, files: Mapping[str, _File]) -> None:
-        """Find out which file is the note of which memory; those where they were come first."""
+        """Find out which file is the note of which memory; unmoved files come first."""
         at = {folded(base.path): name for name, base in self._bases.items()}
         homes = {shown: at.get(folded(shown), "") for shown in files}
         for shown, name in homes.items():
@@ -313,7 +313,7 @@ class _Sync:
                 self._read_note(files[shown], homes[shown])
 
     def _read_note(self, file: _File, name: str) -> None:
-        """Find out whose note a file is by what it says.
+        """Find out by its content whose note a file is.
 
         Args:
             file: The file, which may have changed.
@@ -341,7 +341,7 @@ class _Sync:
             problem = f"it has the id of {self._notes[note.id].path}; {_ANEW}"
             if base is None or name in self._notes:
                 self._leave(shown, note.id, problem)
-            else:  # another note was copied over it, which is no reason to forget
+            else:  # another note was copied over it; its memory is not forgotten
                 self._notes[name] = file._replace(problem=problem)
         else:
             self._notes[note.id] = file
@@ -361,7 +361,7 @@ class _Sync:
             found = self._view.listed(asked, limit=1_000_000)
             self._live |= {one.id: one for one in found}
         self._hidden = {name: row for name, row in rows.items() if name not in self._live}
-        for name in self._hidden:  # the note of what was corrected goes on as that of its heir
+        for name in self._hidden:  # a superseded memory's note becomes that of its successor
             heir = heads[name]
             if name in self._bases and heir in self._live and heir not in named:
                 named.append(heir)
@@ -371,7 +371,7 @@ class _Sync:
                     self._notes[heir] = self._notes.pop(name)
 
     def _place(self, files: Mapping[str, _File]) -> None:
-        """Give each memory without a note the name of one, and find what it is linked to."""
+        """Name a note for each memory without one, and find what memories are related to."""
         taken = {folded(path) for path in files}
         self._places = {name: file.path for name, file in self._notes.items()}
         for name, memory in self._live.items():
@@ -384,7 +384,7 @@ class _Sync:
                 self._related[ids[src]].append(PurePosixPath(place).stem)
 
     def _missing_too_many(self) -> set[str]:
-        """Return the memories whose notes are missing, if so many are that it may be a mishap."""
+        """Return the memories whose notes are missing, if they are suspiciously many."""
         missing = {name for name in self._bases if name not in self._notes and name in self._live}
         many = len(missing) > FEW and len(missing) > SHARE * len(self._bases)
         return missing if many and not self._allow_deletes else set()
@@ -397,10 +397,10 @@ class _Sync:
         linked = os.path.realpath(above) != str(above)
         return "its folder is a link, which is not followed" if linked else ""
 
-    # --- what is done
+    # --- writing
 
     def _one(self, name: str, *, withheld: bool) -> None:
-        """Do what is due for a memory and its note."""
+        """Do what a memory and its note need."""
         file, memory = self._notes.get(name), self._live.get(name)
         path = self._places.get(name) or (self._bases[name].path if name in self._bases else "")
         try:
@@ -433,7 +433,7 @@ class _Sync:
         self._steps.append(Step("left", path, name, why))
 
     def _compare(self, memory: Memory, file: _File) -> None:
-        """Bring a note and its memory together, field by field."""
+        """Sync a note and its memory, field by field."""
         base = self._bases.get(memory.id, _Base("", "", None))
         is_same = bool(base.said) and digest(file.data) == base.data
         note = None if is_same else parse(file.data)
@@ -490,7 +490,7 @@ class _Sync:
         self._write(memory, file.path, file.data, note, changed)
 
     def _let_go(self, name: str, file: _File) -> None:
-        """Remove the note of a memory that is no more, unless somebody changed it."""
+        """Remove the note of a memory no longer shown, unless the note was changed."""
         base, row = self._bases.get(name), self._hidden.get(name)
         if row is not None and row.status == Status.QUARANTINED:
             self._unchanged += 1
@@ -507,9 +507,9 @@ class _Sync:
         self._leave(file.path, name, f"its memory {became}; delete the note, or {_ANEW}")
 
     def _update(self, memory: Memory, said: Mapping[str, Value]) -> Memory:
-        """Change a memory to what a person wrote, unless it changed since it was read."""
+        """Change a memory as its note was changed, unless it changed since it was read."""
         base = self._bases.get(memory.id)
-        unknown = base is None or not base.said  # nobody can tell that a person wrote it
+        unknown = base is None or not base.said  # perhaps no person wrote it
         author = Trust.least([self._trust, memory.source.kind]) if unknown else self._trust
         asked: dict[str, Any] = {**said, "source": author}
         if "aliases" in said:
@@ -553,7 +553,7 @@ class _Sync:
         note: Note | None,
         changed: Sequence[str],
     ) -> None:
-        """Write what is not yet in the note of a memory."""
+        """Write changed fields into the note of a memory."""
         values = self._values(memory)
         data = written(memory.id, values, note, changed)
         self._put(path, data, before)
@@ -605,7 +605,7 @@ def _read(shown: str, path: Path) -> _File:
 
 
 def _pairs(db: Session, ns: int, seqs: Sequence[int]) -> list[tuple[int, int]]:
-    """Return (from, to) of what is related, by position in the order of arrival."""
+    """Return (from, to) of what is related, as sequence numbers."""
     first = ns << SEQ_BITS
     found = links.pairs(db, [first | seq for seq in seqs], ("related",))
     return [(src - first, dst - first) for src, dst in found]
