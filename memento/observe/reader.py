@@ -30,7 +30,7 @@ MANIFEST = MINILM / "reader.json"
 BEFORE_TOKENS, MESSAGE_TOKENS = 40, 160
 """Maximum tokens of the turn before and of the message that are read at once, as in training."""
 BEGINS_AT, GOES_ON_AT = 0.5, 0.4
-"""Minimum mean probability of a clause being worth a memory, to begin and to continue a statement."""
+"""Minimum mean probability that a clause is worth a memory, to begin or continue a statement."""
 LENGTH_POWER, EVEN, SUREST = 1.1, 80.0, 0.9995
 """Fitted on the development voices and on 1,320 messages of other strangers: the exponent of the
 number of tokens in the odds of a statement, their divisor, and the upper limit of a mean."""
