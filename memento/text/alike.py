@@ -1,8 +1,7 @@
 """Return whether two statements say the same in nearly the same words. Pure.
 
-Only words that carry no difference may differ: two statements are never alike if one has a number,
-a date, a name, an identifier, a quotation or a negation that the other has not, or if one has the
-opposite of a word of the other.
+Two statements are never alike if one has a number, a date, a name, an identifier, a quotation or a
+negation that the other lacks, or if one has the opposite of a word in the other.
 """
 
 from __future__ import annotations
@@ -55,11 +54,11 @@ OPPOSITES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A statement, as it is compared.
+    """A statement, prepared for comparison.
 
     Attributes:
-        content: Its words but the most common ones.
-        marks: What may not differ, in order: numbers, names, quotations and the like.
+        content: Its words without the most common ones.
+        marks: Tokens that must not differ, in order: numbers, names, quotations and the like.
         asks: Whether it is a question.
         every: All its words.
     """
@@ -82,7 +81,7 @@ def read(text: str) -> Said:
 
 
 def _marks(text: str) -> Iterator[str]:
-    """Yield what may not differ."""
+    """Yield the tokens that must not differ."""
     for match in _TOKEN.finditer(text):
         token = match.group()
         bare = token.strip(_EDGES)
@@ -101,7 +100,7 @@ def _marks(text: str) -> Iterator[str]:
 
 
 def _leads(text: str, at: int) -> bool:
-    """Return whether a sentence begins at a place; only the gap before it is read."""
+    """Return whether a sentence begins at an index, judged by the text before it."""
     before = at
     while before and text[before - 1].isspace():
         before -= 1

@@ -1,6 +1,6 @@
 """Recognise what says nothing: greetings, thanks, short reactions, acknowledgements. Pure.
 
-No memory bears on "ok" or "thanks, that is all!", whatever word or vector it shares with one, and a
+No memory is relevant to "ok" or "thanks, that is all!", whatever words or vector they share, and a
 turn that says "Noted." or "C'est noté, merci !" answers nothing.
 """
 
