@@ -1,6 +1,6 @@
 """Ask any embedder or reranker, and check its answer against the contract.
 
-It knows no model, so that each model's module can use it.
+It depends on no model, so that the module of every model can use it.
 """
 
 from __future__ import annotations

@@ -51,8 +51,8 @@ def within(ranked: Sequence[T], k: int, tokens: int | None, cost: Callable[[T], 
 
 _SURE = 10  # hits that give the confidence of the whole answer
 _EPISODE = KINDS[Kind.EPISODE]
-_FEW_WORDS = 24  # of a turn that may only acknowledge, with its speaker and tags
-_MARKS = 8  # characters of English that cost as much as the two marks around a passage
+_FEW_WORDS = 24  # maximum, with speaker and tags, of a turn that may only acknowledge
+_MARKS = 8  # characters of English that cost as many tokens as both marks of a passage
 
 
 @dataclass(slots=True)
@@ -224,14 +224,13 @@ class _Room:
 
 
 def _collect(look: Look, room: _Room) -> tuple[list[Candidate], Mapping[str, Mapping[int, int]]]:
-    """Find candidates until the answer is full, searching wider as long as it is not.
+    """Find candidates, widening the search until the answer is full or nothing is left.
 
-    The treatment of a candidate never depends on the limits, and its place does not change later,
-    so a larger limit changes nothing about the earlier hits.
+    Limits never affect how a candidate is judged, and its place does not change later, so a larger
+    limit keeps the earlier hits.
 
     Returns:
-        The candidates, best first; and the searches that found candidates, each with their ranks
-        there.
+        The candidates, best first; and each search with the ranks of the candidates it found.
     """
     answer, arm, cap = order.Answer(look), ARM, CAP
     only_named = look.request.match == "names"
@@ -243,7 +242,7 @@ def _collect(look: Look, room: _Room) -> tuple[list[Candidate], Mapping[str, Map
             by_name = np.sort(in_order(gathered.named, evidence.BY_NAME, 1.0))
             gathered = replace(gathered, rows=by_name, more=False)
         elif look.called and asks_no_more(look.query.words, look.called):
-            related = _related(look, gathered)  # fewer than a search proposes are all there are
+            related = _related(look, gathered)  # all there are, if fewer than a search proposes
             more = gathered.more and len(related) >= arm
             gathered = replace(gathered, rows=related, more=more)
         ranks = {name: {**at, **ranks[name]} if ranks else at for name, at in gathered.arms.items()}

@@ -13,14 +13,14 @@ from memento.text.words import HOLLOW_WORDS, META_WORDS, STOP_WORDS, content, te
 
 MIN_TYPO = 4
 """Shortest word, in letters, in which one typing error is accepted."""
-_ALIKE = 2  # first letters that a mistyped word keeps
+_ALIKE = 2  # first letters that must be right in a mistyped word
 _ASKED = Path(__file__).with_name("slot_names.toml")
 
 Phrase = tuple[str, ...]
 Name = tuple[Sequence[str], bool]
-"""A name as words, and whether a typing error in it is forgiven."""
+"""The words of a name, and whether it may have a typing error."""
 Named = tuple[int, Sequence[Name]]
-"""A row, and the names it is called by."""
+"""A row and its names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -335,7 +335,7 @@ def bm25(query: Query, postings: Sequence[Posting], snap: Snapshot) -> Lexical:
     touched: list[Rows] = []
     total = unknown = 0.0
     for bit, (term, posting) in enumerate(zip(query.terms, postings, strict=True)):
-        # A row may be in it several times, so the values below depend only on the row.
+        # Rows may repeat: what is assigned below depends only on the row.
         rows = _count(tf, posting, snap)
         weight = posting.weight * idf(posting.df, snap.live)
         total += weight
@@ -351,7 +351,7 @@ def bm25(query: Query, postings: Sequence[Posting], snap: Snapshot) -> Lexical:
         if len(posting.like):
             _add_like(score, mass, posting, rows, snap)
     share = np.float32(total or 1.0)
-    if _MANY * sum(map(len, touched)) < snap.n:  # without a look at the other rows
+    if _MANY * sum(map(len, touched)) < snap.n:  # without scanning all rows
         rows = distinct(np.concatenate([_NO_ROWS, *touched]))
         mass[rows] /= share
         rows = rows[score[rows] > 0]

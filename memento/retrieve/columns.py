@@ -105,7 +105,7 @@ NEVER = int(np.iinfo(np.int64).max)
 ALWAYS = int(np.iinfo(np.int64).min)
 """Value for an open beginning."""
 _NONE = np.int32(-1)
-_SPARSE = 8  # so many times more docids than rows are looked up by bisection
+_SPARSE = 8  # with so many times more docids than rows, they are looked up by bisection
 
 Rows = NDArray[np.intp]
 Floats = NDArray[np.float32]
@@ -293,14 +293,14 @@ class Roster:
         self._last_of_session: dict[int, int] = {}
         self._codes = {column: Interned() for column in INTERNED}
         self._names = Names()
-        # of heard rows: how many, how many of a session, and the words in their windows
+        # number of heard rows, of those in sessions, and of the words in their windows
         self._live, self._turns, self._window = 0, 0, 0.0
         self._spoke, self._years = Counter[int](), Counter[int]()
         self._people: dict[str, int] | None = {}  # None after a participant came or went
         self._row_at = np.zeros(0, np.int32)
-        self._placed = 0  # rows in it
+        self._placed = 0  # number of rows in `_row_at`
         self._taken: Snapshot | None = None
-        self._bytes = 0  # as long as there is a snapshot
+        self._bytes = 0  # valid while there is a snapshot
 
     def __len__(self) -> int:
         return self._n

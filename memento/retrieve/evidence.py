@@ -254,8 +254,8 @@ PIECES: Sequence[tuple[str, Callable[[_Case], Floats | None]]] = (
     ("importance", lambda case: case.snap.importance[case.rows]),
     ("calendar", _calendar),
 )
-"""Name of each piece, as in `Weights`, which says what it is, and what reads it for all candidates
-at once; None if it does not apply. Later come ``said_date`` and ``form``, from texts. What each is
+"""Name of each piece, see `Weights`, and a function that returns its value for all candidates, or
+None if it does not apply. ``said_date`` and ``form`` are added later, from texts. What each is
 worth: docs/explanation/ablation.md."""
 
 

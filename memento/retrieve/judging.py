@@ -1,8 +1,8 @@
 """Judge candidates: collect the evidence, and set score, confidence and place of each.
 
-`judge` is the order of the steps: ``evidence`` collects the pieces for each candidate, weighs them,
-adds them up and turns the sum into a score; the signs here say how sure that is; and
-``usage_boost`` moves places by use and belief.
+`judge` calls the steps: ``evidence`` collects the pieces for each candidate, weighs them, adds them
+up and turns the sum into a score; the signs here give the confidence; and ``usage_boost`` changes
+places by use and belief.
 """
 
 from __future__ import annotations
@@ -314,7 +314,7 @@ class Judged:
     asks: Mask
 
     def stages(self) -> Iterator[Rows]:
-        """Yield the places of the candidates in batches."""
+        """Yield the indexes of the candidates, best first, in growing batches."""
         start, size = 0, _STAGE
         while start < len(self.order):
             yield self.order[start : start + size]

@@ -3,8 +3,8 @@
 People rarely say that a new fact replaces an old one: "Ada plays the violin", and half a year later
 "no more violin for Ada, she drums now". Nothing here decides whether it does. Two statements of one
 speaker are about the same thing if they are near in meaning and share a word of content; then the
-older one is told that there is a newer one, and if both fit the question nearly as well, the newer
-one comes first. Whoever reads sees both, with their dates.
+older one names the newer one, and if both fit the question nearly as well, the newer one comes
+first. The reader sees both, with their dates.
 
 Only memories outside of conversations are compared: in a conversation people speak about the same
 thing again and again.
@@ -29,8 +29,8 @@ _ALIKE = 0.35
 """Minimum cosine of two statements about the same thing that share a common word."""
 _MORE_ALIKE = 0.45
 """Cosine from which one may be placed before the other, if no other candidate is as near to either:
-of several notes on one topic none takes the place of another. Without these two limits, 17 first
-places of 862 questions to fourteen lives were lost, with them one."""
+several notes on one topic do not replace each other. Of 862 questions to fourteen lives, 17 lost
+their right first hit without this and the next limit, and one with them."""
 _ALONE = 0.08
 """By how much the cosine of two must lead that of either with any other candidate: notes in one
 form ("The pump was sold to Ruiz for 512 crowns") are all as near to each other as to a change.
@@ -39,17 +39,17 @@ _VERY_ALIKE = 0.55
 """Cosine from which two statements with a common word are nearly the same up to what changed; the
 minimum if they share nothing but names, as people say many things about one person."""
 _NEAR, _FAR = 0.75, 0.6
-"""Minimum share of the older one's score that the newer one has; less if they are very alike."""
+"""Minimum share of the older one's score that the newer one needs; less if very alike."""
 _AS_WELL = 0.85
-"""Minimum share of the first one's score that an older note has, of whatever it speaks, to be
-placed before it if the question asks for what held before."""
+"""Minimum share of the first note's score that an older note on any topic needs to be placed before
+it, if the question asks for a former value."""
 _DEPTH = 10
-"""So many of the best candidates are compared with each other."""
+"""Number of best candidates that are compared with each other."""
 _LOOKED_FOR = ("exact", "calendar", "said_date", "speaker", "form", "when", "digit")
 """Evidence that favours one of two statements by what the query asks for."""
 Pairs = dict[tuple[int, int], float]
-"""Rows of an older and a newer statement about the same thing, with the least share of the other
-one's score that one needs to be placed before it."""
+"""Rows of an older and a newer statement about the same thing, to the minimum share of the other's
+score that one needs to be placed before it."""
 
 
 class Newer:

@@ -31,15 +31,15 @@ T = TypeVar("T")
 _FRAME = 0.5  # share of common words in two statements that differ only in their object
 _FRAME_WORDS = 2
 _NEAR, _DEPTH = 0.6, 8
-"""Minimum share of its score that what ended an earlier statement has, and how many are
-compared."""
+"""Share of an earlier statement's score that a statement that ended it needs, and how many best
+candidates are compared."""
 _LOOKED_FOR = ("exact", "calendar", "said_date", "speaker", "form")
-"""Evidence of which it must have as much."""
+"""Evidence of which the later statement needs at least as much."""
 _ASKED = ("exact", "calendar", "said_date", "speaker", "when", "digit")  # what a query asks for
 
 
 Settled = Callable[[int, int], bool]
-"""Tells whether a person settled a pair of rows or judged one: then their age does not matter."""
+"""Returns whether a person settled a pair of rows or judged one: then age does not matter."""
 
 
 class Answer:
@@ -388,5 +388,5 @@ RULES: tuple[tuple[str, str, Callable[[Look], Rule | None]], ...] = (
         _conflicts,
     ),
 )
-"""What changes the order of candidates: what it does, what that was measured to be worth, and what
-makes it for a question; None if it does not apply."""
+"""The rules for the order of candidates: what each does, its measured gain, and a function that
+returns it for a question, or None if it does not apply."""

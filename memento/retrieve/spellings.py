@@ -34,7 +34,7 @@ else:
     distance, process = later("rapidfuzz.distance"), later("rapidfuzz.process")
 
 LEAST = 4
-"""Minimum number of letters in a word in which a typing error is searched for."""
+"""Minimum number of letters in a word that is corrected."""
 _LONG = 8
 """Minimum number of letters in a word in which two typing errors, or a wrong first letter, are
 accepted."""
@@ -65,7 +65,7 @@ class Vocabulary:
 
     @contextmanager
     def following(self) -> Iterator[None]:
-        """Let one thread at a time bring it up to date."""
+        """Hold the lock under which one thread at a time brings it up to date."""
         with self._lock:
             yield
 
@@ -92,7 +92,7 @@ class Vocabulary:
             self._count_in(fresh)
 
     def _places(self, words: Sequence[str]) -> set[int]:
-        """Return the places of what is kept of some words."""
+        """Return the places of those words that are kept."""
         known = self._as_written
         places = set(map(known.get, words, repeat(_NEW)))  # a third of what a loop costs
         if _NEW in places:
@@ -102,7 +102,7 @@ class Vocabulary:
         return places
 
     def _count_in(self, fresh: list[array[int]]) -> None:
-        """Count the words of rows that are new, and forget that they are."""
+        """Add the words of new rows to the counts, and clear the list of new rows."""
         ids = np.frombuffer(b"".join(fresh), np.uintc)
         count = np.bincount(ids, minlength=len(self._words))
         found = count > 0
@@ -215,11 +215,11 @@ def _plain(word: str) -> str:
 
 
 CORRECTED = 0.7
-"""Share of its idf that a word counts in a memory that has it with a typing error."""
+"""Share of its idf that a word counts in a memory that has it after correction."""
 WEAK = 0.5
 """Share of its idf that a weak word counts beside a stronger one."""
 MEANT = 0.5
-"""Share of its idf that a word counts in a memory that has another word for the same."""
+"""Share of its idf that a word counts in a memory that has only a synonym."""
 _LONGEST = 500  # characters of a question in which typing errors are corrected for its vector
 _LETTERS = re.compile(r"(?<![\w-])[^\W\d_]{4,}(?![\w-])")  # whole words, and no part of a code
 _MOST = 3

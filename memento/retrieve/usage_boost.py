@@ -41,7 +41,7 @@ _FADED = np.float32(-80.0)
 """Exponent below which nothing is left; smaller powers are subnormal, and slow to compute with."""
 _NEVER = -math.inf
 _FEELS = np.zeros(len(STATUSES), np.bool_)
-"""Code of a status to whether memories with it are moved."""
+"""Whether memories are moved, by the code of their status."""
 _FEELS[[STATUSES[status] for status in having("feels")]] = True
 BELIEF_WEIGHT, WORTH_WEIGHT, LINK_WEIGHT = 1.5, 0.5, 0.8
 """Weights, in nats: of the log odds that a memory is right, of how much it helped, and of what
@@ -71,21 +71,21 @@ class Strengths:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._stamp = -1
-        self._place: dict[int, int] = {}  # number of a memory to its place in these
+        self._place: dict[int, int] = {}  # sequence number of a memory to its index in these
         self._values: Floats = np.zeros((0, _WIDTH), np.float32)
-        self._times: Days = np.zeros((0, 2))  # moment, and moment of the last use or -inf, days
+        self._times: Days = np.zeros((0, 2))  # days: of the sums, of the last use or -inf
         self._days: list[int] = []
         self.learnt: Learnt | None = None
         self.links: Mapping[int, Mapping[int, float]] = {}
 
     @property
     def nbytes(self) -> int:
-        """Bytes of what is known."""
+        """Estimated bytes."""
         table = self._values.nbytes + self._times.nbytes + _OF_PLACE * len(self._place)
         return table + 40 * len(self._days) + _OF_LINKS * len(self.links)
 
     def follow(self, session: Session, ns: int) -> None:
-        """Read what changed."""
+        """Read the changed sums, links and weights from the ledger."""
         newest = usage_events.latest(session)
         if newest == max(0, self._stamp):
             return
@@ -97,7 +97,7 @@ class Strengths:
             ):
                 stability, day, good, bad, worth = numbers
                 if (known := folded.sums_in(sums)) is None:
-                    continue  # damaged: doctor names it
+                    continue  # damaged; doctor reports it
                 place = self._place.setdefault(docid & SEQ_MASK, len(self._place))
                 if place == len(self._values):
                     room = max(16, 2 * place)
@@ -127,7 +127,7 @@ class Strengths:
     def of(self, docids: NDArray[np.int64]) -> tuple[Rows, Floats, Days] | None:
         """Return which of some memories have sums, their values and their moments.
 
-        None if none have.
+        None if none of them have any.
         """
         if not self._place:
             return None
@@ -141,7 +141,7 @@ class Strengths:
             return some, self._values.take(places, axis=0), self._times.take(places, axis=0)
 
     def active_days(self, at: int) -> int:
-        """Count the days on which the namespace was used, until a moment, that day included."""
+        """Count the days on which the namespace was used, up to and including that of a moment."""
         return bisect_right(self._days, at // DAY)
 
 

@@ -56,7 +56,7 @@ second of CPU that Chroma takes to import. A process that writes has opened it b
 
 
 class VectorSearch:
-    """Keeps the vectors of namespaces at hand, and searches them. The caller holds their locks.
+    """Loads the vectors of namespaces and searches them. The caller holds their locks.
 
     Args:
         ledger: The store.
@@ -239,7 +239,7 @@ class Exact:
         self, vectors: Vectors, snap: Snapshot, note_damage: Callable[[Table], None]
     ) -> None:
         self._vectors, self._snap, self._note_damage = vectors, snap, note_damage
-        self._asked: tuple[Floats, Floats] | None = None  # the last vector, and its cosines
+        self._asked: tuple[Floats, Floats] | None = None  # the last vector and its cosines
 
     def nearest(self, vector: Floats, n: int, allowed: Mask) -> tuple[Rows, Floats]:
         """Return the n nearest allowed rows, nearest first."""

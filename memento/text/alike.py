@@ -25,7 +25,7 @@ _DENIALS = """
     nao nem nenhum nenhuma sem
 """
 _NOT = frozenset(_DENIALS.split())
-"""Words that turn a statement round; besides, whatever ends in "n't"."""
+"""Words that negate a statement, as do those that end in "n't"."""
 _WHEN = """
     monday tuesday wednesday thursday friday saturday sunday january february march april may june
     july august september october november december today yesterday tomorrow morning noon evening
@@ -49,7 +49,7 @@ _PAIRS = (
 OPPOSITES = frozenset(
     frozenset(pair.split()) for pair in _PAIRS.split(",") if len(set(pair.split())) > 1
 )
-"""Pairs of words of which one says the contrary of the other."""
+"""Pairs of opposite words."""
 
 
 @dataclass(frozen=True, slots=True)

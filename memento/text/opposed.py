@@ -1,4 +1,4 @@
-"""Return whether two statements say the same, or the opposite. Pure.
+"""Recognise statements that say the same, or the opposite. Pure.
 
 Two statements are compared only if they differ in nothing but a "not" or one word of a pair such as
 "on" and "off". Any others are different statements, and both stay.

@@ -49,7 +49,7 @@ adds."""
 POLL_SECONDS = 0.2
 """Maximum interval, in seconds, at which a waiting caller checks a wish or the backlog."""
 OPEN_SECONDS = 2.0
-"""Age of the thread, in seconds, before which it opens the index only for somebody who waits:
+"""Age of the thread, in seconds, before which it opens the index only for a waiting caller:
 importing Chroma takes a second of CPU, and a command of the shell ends before it could be fed."""
 EXIT_SECONDS = 30.0
 """Maximum wait, in seconds, when the interpreter ends, for a thread that is still loading."""

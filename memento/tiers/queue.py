@@ -25,7 +25,7 @@ LOOK = 384
 ELSEWHERE = 2.0
 """Seconds for which a line of another machine is left to that machine."""
 _KNOWN = 20_000
-"""Lines of which it is kept whose they are, at most."""
+"""Maximum number of lines whose machine is remembered."""
 
 T = TypeVar("T")
 
@@ -155,7 +155,7 @@ class Wish:
         self.lacking = dict(lacking)
         """Their row ids, with the number of characters, newest first."""
         self.left = dict(self.lacking)
-        """Those of them that are not embedded yet, as far as this process knows."""
+        """Those that are not embedded yet, as far as this process knows."""
         self.taken_up = False
         """Whether all of them have a line in the backlog."""
         self._bell: SimpleQueue[None] = SimpleQueue()  # in C: an interrupt leaves no lock held
@@ -226,7 +226,7 @@ class Wishes:
         return bool(self._wishes) or monotonic() < self._expected_until
 
     def urgent(self) -> bool:
-        """Return whether a question waits for a short text, which another thread embeds now."""
+        """Return whether a question waits for a short text, which `Express` embeds."""
         with self._lock:
             return any(chars <= SHORT for wish in self._wishes for chars in wish.left.values())
 

@@ -29,7 +29,7 @@ UNFIT = (EmbedderError, InvalidInput, MissingExtra)
 """Errors of an embedder that cannot work: broken, misnamed or not installed."""
 
 OPS = ("index", "drop")
-"""Operations of the backlog that the index is owed."""
+"""Operations of the backlog for the index."""
 
 MAX_REASON = 300
 """Characters of an embedder's message that are kept; one may quote a whole text."""
@@ -90,7 +90,7 @@ class Refused:
 
 
 class Work:
-    """Turns lines of the backlog into stored vectors; none without embedder. Thread-safe."""
+    """Turns lines of the backlog into stored vectors; needs an embedder. Thread-safe."""
 
     def __init__(
         self, ledger: Ledger, embedding: StoreEmbedder | None, wishes: Wishes, refused: Refused
