@@ -195,7 +195,7 @@ def _told(
 def _around(
     periods: Sequence[Period], snap: Snapshot, heard: Mask, days: NDArray[np.int64]
 ) -> Rows:
-    """Return rows near the periods but outside, those with time words or digits first."""
+    """Return rows near, but outside, the periods: with time words or digits first, then nearest."""
     away = np.full(snap.n, _NEAR + 1, np.int64)
     for period in periods:
         outside = np.maximum(period.start - days, days - period.end)

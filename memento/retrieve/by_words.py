@@ -36,7 +36,7 @@ NEAR, FAR = 0.5, 0.2
 memory itself."""
 
 _STARTS = (5, 4)  # numbers of first letters tried for a word that is in no memory
-_BLOCK, _BLOCKS = 10_000, 3  # words are known of so many full blocks of new memories, and the rest
+_BLOCK, _BLOCKS = 10_000, 3  # size and number of full blocks of known words, besides the rest
 _MANY = 8  # so many times fewer rows are cheaper to sort than all are to scan
 _FARTHER = 8  # factor by which more rows are read if too few are wanted
 _NO_ROWS: Rows = np.zeros(0, np.intp)

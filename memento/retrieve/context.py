@@ -28,8 +28,9 @@ Rerank = Callable[[str, Sequence[str]], Floats]
 """Scores texts by how well they answer a query, see `protocols.Reranker`."""
 _TERMS = 32  # maximum number of words that are looked up, the first of a query
 CHANCE = 0.16
-"""Cosine up to which a memory is as near to a question as an unrelated one, see `judging.noise`:
-their mean and a standard deviation. Those meant by the mistyped names of our set have 0.19 to 0.73.
+"""Cosine below which a memory is no nearer to a question than an unrelated one: their mean plus a
+standard deviation, see `judging.noise`. Memories meant by mistyped names of our set have 0.19 to
+0.73.
 """
 _MOST_OF_KIND = 200  # memories proposed for a question that only names a kind
 _MAX_SPAN = 30  # years before and after now; a date without a year may be in any of them

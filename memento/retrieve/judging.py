@@ -82,9 +82,10 @@ among unanswerable ones about the same persons and things (21 %): their logarith
 rounded towards 0."""
 ONESELF = 0.8
 """Added to the logit of the chance that an answer is among the hits, if the query asks about the
-person who asks and a note is the first hit. On ten lives the chance of such questions was too low:
-0.49 said and 0.80 seen in stores of 30 to 60 notes, 0.59 and 0.88 in larger ones, and of all others
-0.52 and 0.48, 0.60 and 0.75. Fitted 1.5, rounded towards 0."""
+person who asks and a note is the first hit. On ten lives the mean chance of such
+questions was too low: 0.49, with 0.80 answered, in stores of 30 to 60 notes, and 0.59 with 0.88 in
+larger ones; for other questions it was 0.52 with 0.48, and 0.60 with 0.75. Fitted 1.5, rounded
+towards 0."""
 _LEAST = 1e-6  # smallest share; smaller ones are raised to it before the logarithm
 
 

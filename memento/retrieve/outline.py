@@ -27,15 +27,15 @@ from memento.tiers.derived import Filing, Unusable
 
 KIND = "outline"
 FORMAT = 1
-"""Version of the file; others are written again."""
+"""Version of the file; files of other versions are rewritten."""
 SPELT = "Zo\u00eb's_STRASSE/na\u00efve-caf\u00e9 don\u2019t 4B C++ \u6771\u4eac"
-"""A name of which the words tell how this release takes names apart."""
+"""A name whose words show how this release splits names."""
 
 log = logging.getLogger("memento.retrieve.outline")
 
 MANY = 10_000
-"""Revisions that came after an outline was written, from which it is written again: reading so many
-rows from the ledger takes 0.1 s."""
+"""Number of newer revisions from which an outline is rewritten: reading so many rows from the
+ledger takes 0.1 s."""
 
 
 def is_due(rev: int, filed: int) -> bool:

@@ -72,7 +72,7 @@ _MOST_OWED = 1_000
 """Maximum number of memories without a vector that a query counts; of more it says so. The count is
 for the message alone, and each memory costs a seek."""
 _FEW_LACK = 8
-"""If less than one row in so many has no vector, nobody counts which of them are active."""
+"""If less than one row in so many lacks a vector, the active ones among them are not counted."""
 _FOUND = frozenset(having("found"))
 _SAID = (Kind.EPISODE, Kind.QUESTION)
 """Kinds of the messages of a conversation."""

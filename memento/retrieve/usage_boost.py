@@ -44,8 +44,8 @@ _FEELS = np.zeros(len(STATUSES), np.bool_)
 """Whether memories are moved, by the code of their status."""
 _FEELS[[STATUSES[status] for status in having("feels")]] = True
 BELIEF_WEIGHT, WORTH_WEIGHT, LINK_WEIGHT = 1.5, 0.5, 0.8
-"""Weights, in nats: of the log odds that a memory is right, of how much it helped, and of what
-memories lead to that are used together with the first hits."""
+"""Weights, in nats: of the log odds that a memory is right, of how much it helped, and of its links
+from first hits that are used together with it."""
 _OF_PLACE = 100
 """Bytes of the number of one memory and its place."""
 _OF_LINKS = 500

@@ -44,7 +44,7 @@ TAIL = 4_096
 a sixteenth of the file if that is more, up to four times as many: comparing 4,096 takes 0.4 ms."""
 _SHARE = 16
 _ROOM = 2
-"""So many times the size of the file has to be free on the disk before it is written."""
+"""Free disk space needed to write the file, in multiples of its size."""
 _AGAIN = 4
 """If one of so many vectors in the file is outdated, all are written again."""
 MORE = 32
@@ -261,7 +261,7 @@ class Exact:
         return self._every(vector)[rows], self._vectors.known[rows]
 
     def lengths(self, rows: Rows, before: Links, after: Links, share: np.float32) -> Floats:
-        """Return the lengths of vectors with shares of those before and after; 1 for none."""
+        """Return the lengths of vectors with shares of their neighbours; see `Vectors.lengths`."""
         with self._checked():
             return self._vectors.lengths(rows, before, after, share)
 

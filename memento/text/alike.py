@@ -1,7 +1,8 @@
 """Return whether two statements say the same in nearly the same words. Pure.
 
-Two statements are never alike if one has a number, a date, a name, an identifier, a quotation or a
-negation that the other lacks, or if one has the opposite of a word in the other.
+Only unimportant words may differ: two statements are never alike if one has a number, a date, a
+name, an identifier, a quotation or a negation that the other lacks, or if one has the opposite of
+a word in the other.
 """
 
 from __future__ import annotations

@@ -169,7 +169,7 @@ _HELD = (
 )
 """Pattern of a question, pattern of its answer, and the weight of the latter."""
 _LOOSE = frozenset({_TIME, _OFTEN})
-"""Signs that an answer often lacks: it says when in many other ways."""
+"""Signs that answers often lack, because they say when in many other ways."""
 _ASKS_KIND = {
     "decision": _ASKS_DECISION,
     "rule": _ASKS_RULE,

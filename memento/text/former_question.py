@@ -56,7 +56,7 @@ _BEFORE_A_NAME = re.compile(
     r"(?!(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|January|February|March|April|May|June|July"
     r"|August|September|October|November|December|Christmas|Easter|I)\b)[A-ZÀ-Þ]"
 )
-"""It asks for the predecessor of something that has a name."""
+"""A question for the predecessor of something that has a name."""
 _USED_TO = re.compile(r"\bused\s+to\b", re.IGNORECASE)
 _IS_USED_TO = re.compile(
     r"\b(?:am|is|are|was|were|be|been|being|get|gets|got|getting|['’](?:m|s|re))\s+"  # noqa: RUF001

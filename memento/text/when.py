@@ -152,7 +152,7 @@ _LAST_TALK = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _LAST_TALK_PARTS = ("last", "previous", "where", "letzte", "derniere", "ultima")
-"""A word that an ASCII text has somewhere if it asks for the last conversation."""
+"""Strings of which an ASCII question for the last conversation contains at least one."""
 _ASKS_WHEN = re.compile(
     r"\s*(?:when|how\s+long|wann|quand|cu[aá]ndo|¿cu[aá]ndo)\b|いつ|什么时候|什麼時候|何时",
     re.IGNORECASE,
@@ -173,7 +173,7 @@ _PARTS = tuple(
         (r"late|(?:the\s+)?end\s+of|ende|fin|finales", "終わり|末|下旬|底", (20, 30)),
     )
 )
-"""Words before and after a month that mean a part of it, and its days, from 0."""
+"""Words before and after a month that mean a part of it, and the days of that part, from 0."""
 _WEEK = 7
 _MONTHS = range(28, 32)  # days
 _LED_BY = 48  # characters before a time, in which "since the" or "at the beginning of" stands

@@ -108,7 +108,7 @@ _NAME = re.compile(r"(LATIN|CYRILLIC) SMALL (?:LETTER|LIGATURE) (DOTLESS )?(\S+)
 
 
 def _base_letters() -> Iterator[tuple[int, str]]:
-    """Yield letters that Unicode does not take apart, and what people type for them.
+    """Yield letters that Unicode does not decompose, and what people type for them.
 
     Their names tell it: L WITH STROKE is an l, DOTLESS I an i, AE an a and an e.
     """
@@ -455,7 +455,7 @@ def _words_in(folded: str) -> list[str]:
 
 
 def _small(text: str) -> list[str]:
-    """List the words of a text in ASCII, in lower case: what folding it and `_words_in` give."""
+    """List the words of an ASCII text in lower case, as `_words_in` of the folded text."""
     return text.encode().translate(_SMALL_APART).decode().split()
 
 

@@ -200,7 +200,7 @@ def rows_of(some: Docids, docids: Docids) -> tuple[Rows, Mask]:
 CHROMA_FROM = 12_000
 """Vectors of a namespace from which Chroma answers: exact search of fewer costs no more CPU."""
 PASS = 4
-"""Chroma answers if one memory in so many passes the filters: they come after it has chosen."""
+"""Chroma answers if one memory in so many passes the filters, which apply after its search."""
 LACKS = 2
 """Chroma answers if it lacks at most one vector in so many: those are compared in any case."""
 

@@ -61,8 +61,8 @@ GIVE_WAY = {False: 0.1, True: 0.25}
 PLAN_BITES = 4
 """Batches planned at once, in characters; the next plan gives everybody a turn again."""
 FEED_ROUNDS = 16
-"""While texts are embedded, the index has its turn once in so many rounds, for as many batches; the
-backlog is read from its beginning for that."""
+"""While texts are embedded, the index has its turn once in so many rounds, for as many batches,
+because the backlog is then read from its beginning."""
 
 
 class Indexer:

@@ -26,9 +26,9 @@ from memento.tiers.derived import HEAD, NameIt, Unusable
 
 KIND = "vectors"
 FORMAT = 2
-"""Version of the file; others are made again."""
+"""Version of the file; files of other versions are rewritten."""
 BLOCK = BITE
-"""Places in a block: its row ids are read without a look at its vectors."""
+"""Places in a block, whose row ids can be read without its vectors."""
 MAPPED_FROM = 16_384
 """Places from which a file is mapped. Fewer are read into RAM, at most 25 MB of 384 dimensions:
 comparing 10,000 that are mapped costs a third more, for the processor looks up 4,000 pages."""

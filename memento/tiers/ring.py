@@ -30,7 +30,7 @@ IN_RING = frozenset(having("in_ring"))
 SESSIONS = 256
 """Rings kept in RAM and in the snapshot, those used last."""
 CATCH_UP = 256
-"""Most changed rows that a ring follows one by one; with more, it is read again."""
+"""Maximum number of changed rows that a ring follows one by one; with more, it is reread."""
 
 log = logging.getLogger("memento.tiers.ring")
 
