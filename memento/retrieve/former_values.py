@@ -36,7 +36,7 @@ statements."""
 _NO_ROWS: Rows = np.zeros(0, np.intp)
 
 Successions: TypeAlias = Sequence[tuple[int, int]]
-"""Row ids of an earlier statement and of a later one that tells of a change, ascending."""
+"""Pairs of row ids: an earlier statement and a later one that ended it, ascending."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

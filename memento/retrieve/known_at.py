@@ -31,9 +31,9 @@ from memento.tiers.mapped import Links
 from memento.types import Retrieval
 
 MOST_REWORDED = 5_000
-"""Maximum number of memories whose words of then are indexed for one query: about 0.1 s."""
+"""Maximum number of changed memories whose old words are indexed for one query: about 0.1 s."""
 HISTORY = "history"
-"""Key in ``missing`` if more memories had other words then."""
+"""Key in ``missing`` if the words of more memories have changed since."""
 _EMBEDDED = ("text", "actor", "role")
 """Columns that a vector is made of."""
 

@@ -243,7 +243,7 @@ def parse(
 
 
 def wants_several(text: str) -> bool:
-    """Tell from the words of a query whether it wants several memories.
+    """Return whether a query, judged by its words, wants several memories.
 
     >>> wants_several("Which books did Ada read?"), wants_several("Which book did Ada read first?")
     (True, False)

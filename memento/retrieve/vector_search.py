@@ -3,8 +3,8 @@
 Both have the same vectors. Chroma only chooses candidates, whose cosines are computed from the
 stored vectors, so that scores and order are those of exact search.
 
-What a namespace shows to another is searched by the vectors of its members alone, in RAM: files and
-Chroma are of the whole namespace.
+The part of a namespace that it shows to another is searched in RAM, by the vectors of its members
+alone: files and Chroma cover the whole namespace.
 """
 
 from __future__ import annotations

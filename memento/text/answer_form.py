@@ -1,4 +1,4 @@
-"""Tell which kind of answer a question wants, and whether a text holds that kind. Pure.
+"""Find out which kind of answer a question wants, and whether a text holds it. Pure.
 
 "Who helps Dad?" wants a person, "what can't Otis eat?" a negation. A text with a name or a "no" is
 not necessarily an answer, but of two texts that fit the question equally well it is the likelier.

@@ -100,7 +100,7 @@ _LINK = re.compile(
     re.IGNORECASE,
 )
 _BESIDE = re.compile(r"[\s,(]*+(?:(?:the|den?|dem|der|le|el)\b\s*+)?", re.IGNORECASE)
-"""What may stand between a weekday and its date, which holds if the two disagree."""
+"""Text between a weekday and its date; the date counts if they disagree."""
 _TO = re.compile(
     r"\s*+(?:and|to|until|till|through|-|\u2013|und|bis|et|au|à|y|al?|hasta|から|と|到|至|和)\s*+(?:(?:the|zum|dem|le|el)\s*+)?",
     re.IGNORECASE,
@@ -582,7 +582,7 @@ def _time(clock: re.Match[str]) -> time:
 
 
 MOST = 8_192
-"""Texts of which the dates are kept, about 300 bytes each; those used least recently go first."""
+"""Maximum number of texts whose dates are kept, about 300 bytes each; least recently used first out."""
 _DIGEST = 16
 
 

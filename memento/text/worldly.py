@@ -1,4 +1,4 @@
-"""Tell whether an input asks the world, or about the person who asks. Pure.
+"""Recognise inputs that ask about the world, or about the person who asks. Pure.
 
 "12 stone in kilos" and "write me a haiku about rain" share words and meaning with memories about a
 weight or the rain, but none of these is an answer: sums, conversions, poems and timers are in no

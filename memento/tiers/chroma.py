@@ -120,7 +120,7 @@ def _few_descriptors() -> bool:
 
 @lru_cache(maxsize=1024)
 def collection_name(namespace: tuple[str, ...]) -> str:
-    """Name the collection of a namespace without revealing its labels.
+    """Return a collection name for a namespace that does not reveal its labels.
 
     >>> collection_name(("acme", "rami"))
     'm-27153a8176471d20ca6c957e0d275d84'

@@ -311,7 +311,7 @@ class ServerTier(Index):
             server.close()
 
     def named(self, namespace: tuple[str, ...]) -> str:
-        """Name the collection of a namespace."""
+        """Return the name of the collection of a namespace."""
         return f"{_named(str(self.mark))}-{collection_name(namespace)[2:]}"
 
     def search(

@@ -116,7 +116,7 @@ class FolderLock:
         return self._fd
 
     def holder(self) -> str:
-        """Name the owner of the lock, as far as the file tells."""
+        """Describe the owner of the lock by the content of the file."""
         try:
             pid = read_regular(self._path, 32).decode("ascii").strip()
         except (OSError, UnicodeDecodeError):

@@ -86,7 +86,7 @@ class Index:
     """Mark, in the ledger, of the index that takes rows now; None if only this process feeds it."""
 
     def _asking(self) -> AbstractContextManager[Collections]:
-        """Lend the open Chroma to one call, and record its errors."""
+        """Yield the open Chroma for one call, and record its errors."""
         raise NotImplementedError
 
     @property
@@ -419,7 +419,7 @@ class LongTier(Index):
 
     @contextlib.contextmanager
     def _asking(self) -> Iterator[ChromaFolder]:
-        """Lend the open folder to one call, and record its errors."""
+        """Yield the open folder for one call, and record its errors."""
         if os.getpid() != self._pid:  # before taking the lock, which a fork may have copied locked
             raise TierUnavailable("long", self.reason)
         with self._guard:
