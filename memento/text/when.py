@@ -582,7 +582,7 @@ def _time(clock: re.Match[str]) -> time:
 
 
 MOST = 8_192
-"""Maximum number of texts whose dates are kept, about 300 bytes each; least recently used first out."""
+"""Maximum number of texts whose dates are kept (LRU), about 300 bytes each."""
 _DIGEST = 16
 
 
