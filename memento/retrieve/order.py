@@ -89,10 +89,7 @@ def newest_first(
 
 
 def fold(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
-    """Merge candidates that say the same into the one with the best place, see `gist`.
-
-    A memory that the query names exactly is placed before the same text in other letters.
-    """
+    """Merge candidates that say the same into the one with the best place, see `gist`."""
     kept: dict[tuple[int, str, str | None], Candidate] = {}
     ends = [(one.actor, said[one.row].ending) for one in ranked]
     shared = _repeated(ends)

@@ -38,7 +38,7 @@ _TIMES = frozenset(_WHEN.split())
 _PAIRS = (
     "on off, open closed, up down, in out, left right, hot cold, warm cold, early late, old new,"
     " high low, more less, most least, big small, large small, long short, good bad, best worst,"
-    " like dislike, likes dislikes, love hate, loves hates, love hates, start stop, starts stops,"
+    " like dislike, likes dislikes, love hate, loves hates, start stop, starts stops,"
     " enabled disabled, enable disable, allow forbid, allowed forbidden, always never, true false,"
     " yes no, buy sell, buys sells, bought sold, win lose, won lost, push pull, north south,"
     " east west, before after, above below, inside outside, accept reject, accepted rejected,"
