@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import http.server
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -73,7 +72,7 @@ class ChromaHost:
 
     def kill(self):
         """End it at once."""
-        os.kill(self.process.pid, signal.SIGKILL)
+        self.process.kill()
         self.process.wait()
 
 

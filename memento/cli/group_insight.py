@@ -134,7 +134,7 @@ def diff(
     after: Annotated[
         str | None, option("--after", metavar="ID", help="Only memories that came after this one.")
     ] = None,
-    limit: Annotated[int, option("--limit", help="Maximum number of memories.")] = 1000,
+    limit: Annotated[int, option("-n", "--limit", help="Maximum number of memories.")] = 1000,
 ) -> Shown:
     """Show what changed between two moments.
 

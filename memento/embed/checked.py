@@ -1,6 +1,6 @@
 """Ask any embedder or reranker, and check its answer against the contract.
 
-It knows no model, so that each model's module can use it.
+It depends on no model, so that the module of every model can use it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def require_texts(texts: Sequence[str]) -> list[str]:
 
 
 def at_least(field: str, value: float, least: float) -> None:
-    """Accept a number that is not too small; `InvalidInput` names the field otherwise."""
+    """Raise `InvalidInput`, which names the field, if a value is below the minimum."""
     if not value >= least:
         raise InvalidInput(field, f"must be >= {least}, not {value!r}")
 
@@ -104,7 +104,7 @@ def embed_checked(
             f"expected float32 of shape {(len(wanted), embedder.dim)}"
         )
     vectors = np.ascontiguousarray(answer, dtype=np.float32)
-    # What numpy.linalg.norm does, without what it asks first; each row by itself.
+    # As numpy.linalg.norm for each row, without its checks.
     lengths = np.sqrt(np.vecdot(vectors, vectors))
     if not all(abs(one - 1) <= LENGTH_TOLERANCE for one in lengths.tolist()):  # NaN is not
         raise EmbedderError(

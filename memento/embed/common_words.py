@@ -12,9 +12,9 @@ log = logging.getLogger("memento.embed.common_words")
 
 
 def is_common(word: str) -> bool:
-    """Return whether a lower-case word is common in English, so that it is hardly a typing error.
+    """Return whether a lower-case word is common in English, so hardly a typing error.
 
-    Plurals and rare words are missing; names are there.
+    Names count as common, but plurals and rare words do not.
     """
     return word in _common()
 

@@ -53,14 +53,14 @@ class Loaded:
 
 
 class OnnxModel:
-    """A model of a folder. It loads with the first use, so that a fork is safe.
+    """A model in a folder. It is loaded on first use, so that a fork is safe.
 
     Several threads may use it at once.
 
     Args:
         folder: Folder of the files.
-        sha256: Names of the files that are checked before they are read, with their sha256.
-        name: The model among them; the tokenizer is ``tokenizer.json``.
+        sha256: Names of the files to check before reading them, with their sha256.
+        name: The name of the model file; the tokenizer is ``tokenizer.json``.
         threads: Threads for one run, >= 1.
     """
 
@@ -101,7 +101,7 @@ class OnnxModel:
 
 @cache
 def _verify(path: Path, expected: str) -> None:
-    """Check a file, once in a process: two models share one."""
+    """Check a file, once per process: two models may share one."""
     try:
         with open_regular(path) as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,10 +1,10 @@
 """Split a long text into windows that fit a model, and combine their vectors into one.
 
-Pure. Every embedder of this package treats long text the same way: overlapping windows, of which
-the first gives one half of the vector and the others share the other half. The beginning of a text
-says most about it, but its later parts must also be found; the ADR on the default embedder has the
-measurements. Every window of a text is embedded, up to ``limit``. A longer text is sampled evenly,
-including its first and last window.
+Pure. Every embedder of this package splits long text into overlapping windows; the first gives one
+half of the vector and the others share the other half. The beginning of a text says most about it,
+but its later parts must also be found; the ADR on the default embedder has the measurements.
+Every window of a text is embedded, up to ``limit``. A longer text is sampled evenly, including its
+first and last window.
 """
 
 from __future__ import annotations

@@ -439,7 +439,7 @@ def _directed(text: object, scope: str, condition: str | None) -> Lesson:
 
 def _confirmed(wanted: Candidate, *, chosen: bool) -> Lesson:
     """Make the lesson of a candidate; a slot that the caller chose has one value at a time."""
-    slot = slots.slot_under(wanted.span.text, wanted.signal, wanted.condition)
+    said = slot = slots.slot_under(wanted.span.text, wanted.signal, wanted.condition)
     if wanted.key is None:
         slot = None
     elif chosen or slot is None or slot.key != wanted.key:
@@ -454,5 +454,5 @@ def _confirmed(wanted: Candidate, *, chosen: bool) -> Lesson:
         ends_at=None,
         scope=parse_scope(wanted.scope),
         tags=tuple(wanted.tags),
-        signal=derive.standing_of(wanted.text, wanted.signal, slot),
+        signal=derive.standing_of(wanted.span.text, wanted.signal, said),
     )

@@ -51,8 +51,8 @@ def within(ranked: Sequence[T], k: int, tokens: int | None, cost: Callable[[T], 
 
 _SURE = 10  # hits that give the confidence of the whole answer
 _EPISODE = KINDS[Kind.EPISODE]
-_FEW_WORDS = 24  # of a turn that may only acknowledge, with its speaker and tags
-_MARKS = 8  # characters of English that cost as much as the two marks around a passage
+_FEW_WORDS = 24  # maximum, with speaker and tags, of a turn that may only acknowledge
+_MARKS = 8  # characters of English that cost as many tokens as both marks of a passage
 
 
 @dataclass(slots=True)
@@ -68,7 +68,7 @@ class Found:
             >= 1.
         folded: Row ids of near-identical memories that it stands for.
         passage: The relevant part of a long text, if only this part was counted, or None.
-        signs: Numbers that give the confidence; see `confidence.Signs`.
+        signs: Numbers that give the confidence; see `judging.Signs`.
         newer: Row id of a newer statement about the same thing, or None.
         opposed: Row ids of statements that conflict with it.
     """
@@ -86,7 +86,7 @@ class Found:
 
     @property
     def beside(self) -> list[int]:
-        """Row ids of all memories that it names."""
+        """Row ids of its folded, conflicting and newer memories."""
         return [docid for docid in (*self.folded, *self.opposed, self.newer) if docid]
 
 
@@ -97,7 +97,7 @@ class Ranking:
     Attributes:
         found: Best first.
         confidence: Estimated chance that the answer is among them, [0, 1]; 0 without hits.
-        weighed: Whether the evidence gives the order, so that feedback on it teaches.
+        weighed: Whether evidence gives the order, so that feedback can adjust its weights.
     """
 
     found: tuple[Found, ...] = ()
@@ -130,14 +130,14 @@ def find(look: Look) -> Ranking:
 def _sure(hits: Sequence[Candidate], look: Look) -> float:
     """Estimate the chance that an answer is among the hits: at least that of the best hit.
 
-    A turn that only asks is none.
+    Turns that only ask a question do not count.
     """
     hits = [one for one in hits if not one.question][:_SURE]
     if not hits:
         return 0.0
     chance = judging.of_answer([one.signs for one in hits])
     best = max(one.confidence for one in hits)
-    if "cosine" in hits[0].signs:  # by words alone it tells own questions apart no better
+    if "cosine" in hits[0].signs:  # by words alone this is no better
         chance = judging.of_both(chance, best)
         if look.snap.session[hits[0].row] < 0 and asks_of_oneself(look.request.query):
             chance = judging.surer(chance, judging.ONESELF)
@@ -171,7 +171,7 @@ class _Room:
         return [one for one in ranked if one.score >= bar]
 
     def with_tail(self, ranked: Sequence[Candidate]) -> list[Candidate]:
-        """Order the tail of a list question, see `tail`."""
+        """Reorder the tail if the question wants a list; see `order.reorder`."""
         if not self._has_tail:
             return list(ranked)
         good = self._cut_off(ranked)
@@ -179,20 +179,20 @@ class _Room:
         return order.reorder(good, texts)
 
     def choose(self, ranked: Sequence[Candidate]) -> list[Candidate]:
-        """Choose the hits among the candidates, which come best first."""
+        """Choose the hits among candidates that are given best first."""
         good = self._cut_off(ranked)
         return within(good, self._k, self._tokens, self._price)
 
     def full(self, ranked: Sequence[Candidate]) -> bool:
         """Return whether no candidate after these could become a hit.
 
-        A token budget is spent when none of the best candidates fits into the rest of it; as many
-        of them are tried as one search proposes.
+        A token budget is spent if no candidate fits into the rest of it, after as many were tried
+        as one search proposes.
         """
         if len(self._cut_off(ranked)) < len(ranked):
             return True
         if self._has_tail and len(ranked) < order.POOL:
-            return False  # the same candidates are ordered whatever the limits are
+            return False  # the tail must not depend on the limits
         chosen = self.choose(ranked)
         if len(chosen) >= self._k:
             return True
@@ -224,14 +224,13 @@ class _Room:
 
 
 def _collect(look: Look, room: _Room) -> tuple[list[Candidate], Mapping[str, Mapping[int, int]]]:
-    """Find candidates until the answer is full, searching wider as long as it is not.
+    """Find candidates, widening the search until the answer is full or nothing is left.
 
-    The treatment of a candidate never depends on the limits, and its place does not change later,
-    so a larger limit changes nothing about the earlier hits.
+    Limits never affect how a candidate is judged, and its place does not change later, so a larger
+    limit keeps the earlier hits.
 
     Returns:
-        The candidates, best first; and the searches that found candidates, each with their ranks
-        there.
+        The candidates, best first; and each search with the ranks of the candidates it found.
     """
     answer, arm, cap = order.Answer(look), ARM, CAP
     only_named = look.request.match == "names"
@@ -243,7 +242,7 @@ def _collect(look: Look, room: _Room) -> tuple[list[Candidate], Mapping[str, Map
             by_name = np.sort(in_order(gathered.named, evidence.BY_NAME, 1.0))
             gathered = replace(gathered, rows=by_name, more=False)
         elif look.called and asks_no_more(look.query.words, look.called):
-            related = _related(look, gathered)  # fewer than a search proposes are all there are
+            related = _related(look, gathered)  # all there are, if fewer than a search proposes
             more = gathered.more and len(related) >= arm
             gathered = replace(gathered, rows=related, more=more)
         ranks = {name: {**at, **ranks[name]} if ranks else at for name, at in gathered.arms.items()}
@@ -263,7 +262,7 @@ def _collect(look: Look, room: _Room) -> tuple[list[Candidate], Mapping[str, Map
 
 
 def _telling(look: Look, rows: Rows, texts: Mapping[int, str]) -> Mask:
-    """Leave out turns that only acknowledge what was said before them: they answer nothing."""
+    """Mark all but turns that only acknowledge an earlier turn, which answer nothing."""
     turn = (look.snap.kind[rows] == _EPISODE) | (look.snap.session[rows] >= 0)
     short = turn & (look.snap.words[rows] <= _FEW_WORDS)
     for at in np.flatnonzero(short).tolist():
@@ -273,9 +272,9 @@ def _telling(look: Look, rows: Rows, texts: Mapping[int, str]) -> Mask:
 
 
 def _related(look: Look, gathered: Gathered) -> Rows:
-    """Keep the candidates that have the name or a word of it, or are nearer than by chance.
+    """Keep candidates that have the name or a word of it, or are nearer than by chance.
 
-    Asked for a name alone, an answer is sure of what bears it, and has little to say of the rest.
+    A query that is only a name asks for the memories with that name; hardly any other is relevant.
     """
     rows = gathered.rows
     kept = np.isin(rows, list(gathered.named)) | (gathered.words.score[rows] > 0)

@@ -124,7 +124,7 @@ class Smoothed:
 
 
 def _and_neighbours(rows: Rows, snap: Snapshot) -> Rows:
-    """Add the turns before and after; ascending, without repeats."""
+    """Return rows with the turns before and after them, ascending, without repeats."""
     around = [rows, snap.neighbours(rows, 1), snap.neighbours(rows, -1)]
     every = distinct(np.concatenate(around))
     return every[every >= 0]
@@ -152,7 +152,7 @@ def best_rows(rows: Rows, score: Floats, count: int) -> Rows:
 
 
 def _promising(rows: Rows, values: Floats, count: int) -> tuple[Rows, Floats]:
-    """Leave out most of the rows that are not among the best, with a sample's help.
+    """Leave out most of the rows that cannot be among the best, judged by a sample.
 
     Source: Floyd & Rivest, Expected Time Bounds for Selection, 1975.
     """

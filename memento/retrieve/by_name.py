@@ -13,14 +13,14 @@ from memento.text.words import HOLLOW_WORDS, META_WORDS, STOP_WORDS, content, te
 
 MIN_TYPO = 4
 """Shortest word, in letters, in which one typing error is accepted."""
-_ALIKE = 2  # first letters that a mistyped word keeps
+_ALIKE = 2  # first letters that must be right in a mistyped word
 _ASKED = Path(__file__).with_name("slot_names.toml")
 
 Phrase = tuple[str, ...]
 Name = tuple[Sequence[str], bool]
-"""A name as words, and whether a typing error in it is forgiven."""
+"""The words of a name, and whether it may have a typing error."""
 Named = tuple[int, Sequence[Name]]
-"""A row, and the names it is called by."""
+"""A row and its names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,11 @@ class Called:
     """A name found in a query.
 
     Attributes:
-        rows: Who has it.
-        length: Its words.
-        typos: How many of them are mistyped.
-        start: Where it starts in the query.
-        partly: Those of the rows of whose key it is only the last word.
+        rows: The rows that have this name.
+        length: Number of words.
+        typos: Number of mistyped words.
+        start: Index of its first word in the query.
+        partly: Those of ``rows`` for which it is only the last word of the key.
     """
 
     rows: tuple[int, ...]
@@ -55,9 +55,8 @@ class Names:
     def put(self, row: int, key: str | None, aliases: Sequence[str], *, heard: bool = True) -> None:
         """Set the names of a row, replacing those it had.
 
-        A key, the slot it fills, is found in full or by its last segment, an alias only in full.
-        A typing error is forgiven in a whole name and in several words, not in one word that only
-        ends a key: too many words are one letter away from it.
+        A key is found in full or by its last segment, an alias only in full. A typing error is
+        accepted, except in a last segment of one word: too many words are one letter away from it.
         """
         self._heard.drop(row)
         self._unheard.drop(row)
@@ -104,8 +103,8 @@ class _Bearers:
 
     Attributes:
         rows: Name to the rows with that name.
-        whole: The same of the names in which a typing error is forgiven.
-        words: First letters to the words of these that begin with them, each with its frequency.
+        whole: The same for names in which a typing error is accepted.
+        words: First letters to the words of ``whole`` that begin with them, with frequencies.
         longest: First word to the number of words of the longest name so far that begins with it.
     """
 
@@ -217,7 +216,7 @@ def asks_no_more(query: Sequence[str], called: Sequence[Called]) -> bool:
 def slot_asked(query: Sequence[str]) -> tuple[str, ...]:
     """Return the words of the key of the slot that a query asks for; () if it asks for none.
 
-    Beside the words by which people ask for it, the query has only such as tell nothing.
+    The query must consist of a known way to ask for the slot and `HOLLOW_WORDS`.
 
     >>> slot_asked("where do i live now".split()), slot_asked("where do i live in rome".split())
     (('user', 'home'), ())
@@ -237,13 +236,13 @@ def slot_asked(query: Sequence[str]) -> tuple[str, ...]:
 
 @cache
 def _ways_to_ask() -> dict[Phrase, Phrase]:
-    """Return the words by which people ask for a slot, each with the words of its key."""
+    """Return the known ways to ask for a slot, each with the words of its key."""
     table = tomllib.loads(_ASKED.read_text(encoding="utf-8"))
     return {tuple(terms(way)): tuple(terms(key)) for key, ways in table.items() for way in ways}
 
 
 def _names(key: str | None, aliases: Sequence[str]) -> dict[Phrase, bool]:
-    """Return the names of a memory, and whether a typing error in each is forgiven."""
+    """Return the names of a memory, and whether each may have a typing error."""
     whole = [tuple(terms(name)) for name in (*([] if key is None else [key]), *aliases)]
     found = {phrase: True for phrase in whole if phrase}
     if key is not None and (last := tuple(terms(key.rsplit("/", 1)[-1]))):

@@ -35,9 +35,9 @@ _NEAR = 14  # days around a period in which people speak of it as "tomorrow" or 
 _ALTERNATIVES = 3  # meanings of one date for which texts are read
 _POOL = 1000  # memories of the time asked about whose vectors are compared
 _MONTH = 31
-_DAYS = 3  # a period of so many days is about each of them
-_CURRENT = 3_600_000_000  # microseconds since its last turn; such a conversation still goes on
-_FIRST, _LAST = 0.9, 0.8  # scores of memories that were asked for by time alone
+_DAYS = 3  # a period of at most so many days counts as about each of them
+_CURRENT = 3_600_000_000  # microseconds; a conversation goes on for so long after its last turn
+_FIRST, _LAST = 0.9, 0.8  # first and last score if the query asks only for a time
 SURE = 0.8
 """Confidence of a memory of the time asked for, when nothing else was asked."""
 ASKS_MORE = 0.4
@@ -51,10 +51,10 @@ class Then:
 
     Attributes:
         inside: (n,) which rows happened then.
-        told: Other rows whose text names that time, each with the first day that it names, as
+        told: Other rows whose text names that time, to the start of the period that it names,
             microseconds since 1970 UTC.
-        told_fit: The same rows, each with how precisely it names the time, (0, 1].
-        read: Rows whose texts were read for this, each with the dates that it names.
+        told_fit: The same rows to how precisely the text names the time, (0, 1].
+        read: Rows whose texts were read for this, to the periods that their texts name.
     """
 
     inside: Mask
@@ -63,7 +63,7 @@ class Then:
     read: Mapping[int, Sequence[Period]]
 
     def in_order(self, snap: Snapshot) -> Rows:
-        """Return the rows that happened then by time, the earliest first; then the others."""
+        """Return the rows that happened then, earliest first, followed by those in ``told``."""
         happened = np.flatnonzero(self.inside)
         happened = happened[np.lexsort((happened, snap.occurred_at[happened]))]
         named = sorted(self.told, key=lambda row: (self.told[row], row))
@@ -100,9 +100,9 @@ def find(
 def propose(
     then: Then, query: Query, snap: Snapshot, words: Floats, meaning: Meaning | None, count: int
 ) -> Rows:
-    """Return rows of the time asked about: by time, or by what else the query asks.
+    """Return rows of the time asked about, at most ``count`` by words and ``count`` by meaning.
 
-    At most ``count`` by words, and as many by meaning.
+    If the query asks only for a time, return the first ``count`` in order of time.
     """
     every = then.in_order(snap)
     if query.only_time or len(every) <= count:
@@ -118,7 +118,7 @@ def propose(
 
 
 def scores(then: Then, snap: Snapshot, rows: Rows) -> Floats:
-    """Score rows that were asked for by time alone: falling with time, 0 for other rows."""
+    """Score rows if the query asks only for a time: falling in order, 0 for other rows."""
     order = then.in_order(snap)
     value = np.zeros(snap.n, np.float32)
     value[order] = np.linspace(_FIRST, _LAST, len(order), dtype=np.float32)
@@ -136,9 +136,9 @@ def _meant(
     days: NDArray[np.int64],
     texts: Collection[Sequence[Period]],
 ) -> Sequence[Period]:
-    """Choose what a date means if it may mean several: the likeliest time that has memories.
+    """Choose among the periods that a date may mean: the likeliest that has memories.
 
-    If the query asks for more than a time, it means all of them, and the rest of it decides.
+    If the query asks for more than a time, keep them all; its other words decide.
     """
     if not only_time or len(named) == 1:
         return named
@@ -158,7 +158,7 @@ def _within(days: NDArray[np.int64], periods: Sequence[Period]) -> Mask:
 
 
 def _about(spoken: Sequence[Period], meant: Sequence[Period]) -> Period | None:
-    """Return the shortest of the periods a text names that is about the time asked for.
+    """Return the shortest period named in a text that is about the time asked for, or None.
 
     "This year" is not about yesterday, although yesterday is in it.
     """
@@ -179,7 +179,7 @@ def _told(
 ) -> dict[int, Sequence[Period]]:
     """Read the dates in the texts that may speak of some periods.
 
-    These are the texts from around a period, and those with a date that is written out.
+    These are the texts from days near a period, and those that spell out one of its dates.
     """
     if not periods:
         return {}
@@ -195,7 +195,7 @@ def _told(
 def _around(
     periods: Sequence[Period], snap: Snapshot, heard: Mask, days: NDArray[np.int64]
 ) -> Rows:
-    """Return the rows nearest to the periods; among equals those with a word about time."""
+    """Return rows near, but outside, the periods: with time words or digits first, then nearest."""
     away = np.full(snap.n, _NEAR + 1, np.int64)
     for period in periods:
         outside = np.maximum(period.start - days, days - period.end)

@@ -35,10 +35,10 @@ NEAR, FAR = 0.5, 0.2
 """Weight of a word in the head of the previous or next turn, and of those beyond them; 1 for the
 memory itself."""
 
-_STARTS = (5, 4)  # first letters by which a word is searched for that is in no memory
-_BLOCK, _BLOCKS = 10_000, 3  # the words of so many blocks of memories, and of the rest, are known
-_MANY = 8  # so many times fewer rows are cheaper to sort than all rows are to look at
-_FARTHER = 8  # so many times more rows are read when too few of them are wanted
+_STARTS = (5, 4)  # numbers of first letters tried for a word that is in no memory
+_BLOCK, _BLOCKS = 10_000, 3  # size and number of full blocks of known words, besides the rest
+_MANY = 8  # so many times fewer rows are cheaper to sort than all are to scan
+_FARTHER = 8  # factor by which more rows are read if too few are wanted
 _NO_ROWS: Rows = np.zeros(0, np.intp)
 
 
@@ -50,9 +50,9 @@ class Posting:
         own: Rows that have it.
         head: Rows whose head has it.
         df: Number of heard rows of the namespace that have it; estimated for a frequent word.
-        alike: How well the word that the rows have is the word of the query, (0, 1].
-        like: Rows that have another word for the same, ascending.
-        like_df: Number of heard rows that have the word or another one for the same, at most.
+        alike: How closely the word in the rows matches the word of the query, (0, 1].
+        like: Rows that have a synonym, ascending.
+        like_df: Upper bound of the number of heard rows that have the word or a synonym.
         weight: How much the word says about the subject of the query, (0, 1].
     """
 
@@ -74,8 +74,8 @@ class Lexical:
         score: (n,) BM25 with neighbours, >= 0.
         cover: (n,) share of the query's idf found in the row and its neighbours, [0, 1].
         matched: (n,) bit i is set if the row itself has term i.
-        unknown: Share of the query's idf in words that tell what it is about and that no memory
-            has, in any spelling or as another word for the same, [0, 1].
+        unknown: Share of the query's idf in words of its subject that no memory has, in any
+            spelling or as a synonym, [0, 1].
     """
 
     rows: Rows
@@ -87,9 +87,9 @@ class Lexical:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Place:
-    """The rows that an expression matches, ascending: the newest, and older ones if wanted.
+    """Rows that an expression matches, ascending: the newest ones, and older ones if wanted.
 
-    ``whole`` tells whether no other wanted row matches.
+    ``whole`` is True if no other wanted row matches.
     """
 
     rows: Rows
@@ -98,7 +98,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Find:
-    """What finds a word of the query, the rows found, and how well these stand for it."""
+    """The expression for a word of the query, its rows, and how closely it matches the word."""
 
     match: Match
     place: Place
@@ -136,7 +136,7 @@ def look_up(query: Query, reader: Reader) -> list[Posting]:
     postings = []
     for word, beside, head, other in zip(found, joint, in_heads, others, strict=True):
         own = word.place.rows
-        if beside is not None:  # the newest rows of a frequent word, and those beside rarer ones
+        if beside is not None:  # the newest rows of a frequent word, and those with a rarer one
             own = distinct(np.concatenate([own, beside.rows])) if keep else beside.rows
         df = _df(word.place, snap, whole=beside is None)
         in_head = _NO_ROWS if head is None else head.rows
@@ -148,10 +148,10 @@ def look_up(query: Query, reader: Reader) -> list[Posting]:
 
 
 def _like(place: Place, other: Place | None, snap: Snapshot) -> tuple[Rows, float]:
-    """Find the rows that have another word for the same as a word.
+    """Return the rows that have a synonym of a word, and the ``like_df`` of the posting.
 
-    In a conversation people rarely mean another word where the word itself is used. A note stands
-    for itself: that a lunch "break" was told does not mean that nobody wrote "fracture".
+    If the word itself occurs, only memories outside sessions count. In a conversation people keep
+    to one word; notes are independent ("lunch break" in one, "fracture" in another).
     """
     if other is None:
         return _NO_ROWS, 0.0
@@ -203,18 +203,18 @@ class Reader:
         """Read the rows of several lists of expressions at once, which costs less than one by one.
 
         Args:
-            lists: The lists; where one has None, so has what is returned.
+            lists: The lists; an entry None gives None.
         """
         places = iter(self.read([match for one in lists for match in one if match is not None]))
         return [[None if match is None else next(places) for match in one] for one in lists]
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The words of the namespace: of its newest memories, if it has very many."""
+        """The words of the namespace; only of its newest memories if it has very many."""
         return self.source.vocabulary(known_from(self.snap))
 
     def _place(self, match: Match, docids: NDArray[np.int64], rows: Rows, limit: int) -> Place:
-        """Read on until enough rows are visible, and enough of them wanted, or there are no more.
+        """Read until enough rows are visible and enough of them wanted, or no more match.
 
         Args:
             match: FTS5 expression.
@@ -255,7 +255,7 @@ def known_from(snap: Snapshot) -> int:
 
 
 def _no_question(query: Query) -> bool:
-    """Return whether a query is keywords or in another language: it has few English stop words.
+    """Return whether a query has few English stop words: it is keywords or in another language.
 
     In an English question, a word without a match is usually absent from the answer as well (the
     index stems English), and prefix matches for it would mislead.
@@ -279,7 +279,7 @@ def _by_words(
 
 
 def _otherwise(term: str, query: Query, reader: Reader, *, starts: bool) -> _Find | None:
-    """Look for a word that is in no memory: with a typing error, or by its first letters."""
+    """Look up a word that is in no memory: as a typing error, or by its first letters."""
     if spellings.is_correctable(term) and term not in query.codes:
         match = spellings.corrected(term, reader.vocabulary)
         if match is not None:
@@ -311,9 +311,9 @@ def _reached(rare: Sequence[_Find], mask: Mask) -> int:
 
 
 def _beside(match: Match, among: Match | None) -> Match:
-    """Return what finds a word where another expression matches too.
+    """Return the expression for a word in rows that another expression also matches.
 
-    Where all words of the query stand together, each of them does: that is looked up once.
+    If the other one requires all words, return it as it is, so that it is looked up once.
     """
     if among is None:
         return match
@@ -335,7 +335,7 @@ def bm25(query: Query, postings: Sequence[Posting], snap: Snapshot) -> Lexical:
     touched: list[Rows] = []
     total = unknown = 0.0
     for bit, (term, posting) in enumerate(zip(query.terms, postings, strict=True)):
-        # A row may be in it several times, so the values below depend only on the row.
+        # Rows may repeat: what is assigned below depends only on the row.
         rows = _count(tf, posting, snap)
         weight = posting.weight * idf(posting.df, snap.live)
         total += weight
@@ -351,7 +351,7 @@ def bm25(query: Query, postings: Sequence[Posting], snap: Snapshot) -> Lexical:
         if len(posting.like):
             _add_like(score, mass, posting, rows, snap)
     share = np.float32(total or 1.0)
-    if _MANY * sum(map(len, touched)) < snap.n:  # without a look at the other rows
+    if _MANY * sum(map(len, touched)) < snap.n:  # without scanning all rows
         rows = distinct(np.concatenate([_NO_ROWS, *touched]))
         mass[rows] /= share
         rows = rows[score[rows] > 0]
@@ -404,7 +404,7 @@ def _add_like(
     counted: Rows,
     snap: Snapshot,
 ) -> None:
-    """Add a share of what a word counts to rows that have only another word for the same."""
+    """Add a share of the weight of a word to rows that have only a synonym."""
     has = np.zeros(snap.n, np.bool_)
     has[counted] = True
     rows = posting.like[~has[posting.like]]

@@ -27,7 +27,7 @@ Part = tuple[int, tuple[str, ...]]
 
 
 class Followed(NamedTuple):
-    """The moment, of one thread, to which a namespace was followed, and what was found then.
+    """The moment, of one thread, up to which a namespace was read, and what was found then.
 
     ``model`` is the number of the embedder whose vectors were needed, None if none were.
     """
@@ -40,22 +40,22 @@ class Followed(NamedTuple):
 
 @dataclass(slots=True)
 class Held:
-    """The cached state of one namespace, and how far it has followed the ledger.
+    """The cached state of one namespace, and up to where it has read the ledger.
 
     Attributes:
         roster: Outlines of its memories.
         rev: Newest revision that is known.
-        whole: Whether its rows could all be read.
+        whole: Whether all its rows could be read.
         filed: Revision of the outline that was read or written last; 0 for none.
         lock: Held by the thread that brings it up to date.
         counted: Its bytes as last counted.
         open: Rows that a query without filters may find; None before the first such query.
         strengths: The sums of its events.
         vectors: Where its vectors are; None before the first question that needs them.
-        compared: Vectors that exact search has compared since Chroma could have answered.
-        followed: The moment of the ledger it was brought up to, and what was found then.
+        compared: Number of vectors that exact search has compared, over all queries.
+        followed: The moment of the ledger up to which it was read, and what was found then.
         owed: A moment of the ledger, and how many memories were still to be embedded then.
-        words: Its words, empty before the first query with a word that is in no memory.
+        words: Its vocabulary; empty before the first query with a word that is in no memory.
         shown: The scopes to which its memories are confined; () for all of them.
     """
 
@@ -75,7 +75,7 @@ class Held:
     shown: tuple[str, ...] = ()
 
     def drop_rows(self) -> None:
-        """Drop the memories, and all that was made of them, to be read again."""
+        """Drop the memories and all that was derived from them, to be read again."""
         self.roster, self.words = Roster(), Vocabulary()
         self.vectors = self.open = None
 
@@ -99,8 +99,7 @@ class Held:
 class Kept:
     """The cached namespaces, and parts of them, of at most so many bytes. Thread-safe.
 
-    One that was evicted is built again on its next use. The one used last stays, however large it
-    is.
+    An evicted one is rebuilt on its next use. The one used last stays, whatever its size.
     """
 
     def __init__(self, most: int) -> None:

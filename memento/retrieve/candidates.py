@@ -1,4 +1,4 @@
-"""The candidates of an answer, and what they say: what every rule of their order reads."""
+"""The candidates of an answer and their content, which the rules of their order read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Candidate:
             the kind of thing asked for.
         actor: Code of the speaker, or -1.
         question: Whether it only asks, and so answers nothing.
-        signs: Numbers that give the confidence; see `confidence.Signs`.
+        signs: Numbers that give the confidence; see `judging.Signs`.
         folded: Rows of near-identical memories that it stands for.
         newer: Row of a newer statement about the same thing, or -1.
         pull: Decides between equal scores; 0 if no use and no verdict moved any candidate.
@@ -48,7 +48,7 @@ class Candidate:
 
     @property
     def judged(self) -> bool:
-        """Whether a verdict on it is known."""
+        """Whether a verdict on it contributes to its score."""
         return bool(self.terms.get("belief") or self.terms.get("worth"))
 
 
@@ -89,14 +89,15 @@ def promoted(
     noted: bool = False,
     newest: bool = True,
 ) -> list[Candidate]:
-    """Go down the candidates and move one that goes first to the place of the better one.
+    """Move lower candidates to the places of those that should come after them.
 
     Args:
         ranked: Candidates, best first.
         may_yield: Rows that may lose their place to another one.
-        goes_first: Tells of one, and of such a one in a better place, whether it goes before it.
-        noted: Whether the other one is told that this one is newer.
-        newest: Whether the newest of several moves, or else the best.
+        goes_first: Called with a candidate and a better placed one that may yield; whether the
+            candidate takes its place.
+        noted: Whether the one that yields names the other one as ``newer``.
+        newest: Whether the newest of several moves, rather than the best.
 
     Returns:
         The candidates with their own scores, see `in_places`.
@@ -116,7 +117,7 @@ def promoted(
 
 
 def in_places(moved: Sequence[Candidate], ranked: Sequence[Candidate]) -> list[Candidate]:
-    """Give the first candidates, in their new order, the scores of the places they are in now."""
+    """Give the first candidates, in their new order, the scores of their new places."""
     placed = [
         one if one.score == place.score else replace(one, score=place.score)
         for one, place in zip(moved, ranked, strict=False)

@@ -105,7 +105,7 @@ NEVER = int(np.iinfo(np.int64).max)
 ALWAYS = int(np.iinfo(np.int64).min)
 """Value for an open beginning."""
 _NONE = np.int32(-1)
-_SPARSE = 8  # so many times more docids than rows are looked up by bisection
+_SPARSE = 8  # with so many times more docids than rows, they are looked up by bisection
 
 Rows = NDArray[np.intp]
 Floats = NDArray[np.float32]
@@ -186,11 +186,11 @@ class Snapshot:
     """A namespace as one query sees it. The arrays have one value per row; -1 means no value.
 
     Attributes:
-        live: Rows that are heard, see `status.HEARD`. The others count nowhere: not in the means,
-            the sessions, the years or the names of participants, and not as neighbours.
+        live: Number of heard rows, see `status.HEARD`. Only these count: in the means, sessions,
+            years and names of participants, and as neighbours.
         mean_window: Mean of ``window_words`` over heard rows, > 0.
         talks: Whether any heard row belongs to a session.
-        noted: Whether any row belongs to none.
+        noted: Whether any row belongs to no session.
         named_only: Whether any row is found only by its name.
         years: Calendar years in which heard rows occurred, ascending.
         docid: Ascending.
@@ -198,7 +198,7 @@ class Snapshot:
         row_at: Row of each docid from ``first`` on, -1 for none, and perhaps of later ones; None if
             there are no gaps, or too many.
         lone: Whether the row belongs to no session.
-        succeeded: Rows that another one took the place of, ascending.
+        succeeded: Rows with a stored successor, ascending.
         next: Row of the next heard turn of the session; may point past ``n``, see `neighbours`.
         window_words: Words of the row and of the heads of the two turns before and after.
         people: Names of participants with a heard row to their codes, see the function `people`.
@@ -270,10 +270,10 @@ class Snapshot:
 
 
 class State(NamedTuple):
-    """All that a roster holds, to be written to a file; see `Roster.restored`.
+    """The content of a roster, to be written to a file; see `Roster.restored`.
 
-    The columns are views in which later changes show. ``heard`` and ``unheard`` are the names by
-    which such rows are called.
+    The columns are views, in which later changes show. ``heard`` and ``unheard`` are the names of
+    heard and of other rows.
     """
 
     n: int
@@ -293,14 +293,14 @@ class Roster:
         self._last_of_session: dict[int, int] = {}
         self._codes = {column: Interned() for column in INTERNED}
         self._names = Names()
-        # of heard rows: how many, how many of a session, and the words in their windows
+        # number of heard rows, of those in sessions, and of the words in their windows
         self._live, self._turns, self._window = 0, 0, 0.0
         self._spoke, self._years = Counter[int](), Counter[int]()
-        self._people: dict[str, int] | None = {}  # None if a participant came or went
+        self._people: dict[str, int] | None = {}  # None after a participant came or went
         self._row_at = np.zeros(0, np.int32)
-        self._placed = 0  # rows in it
+        self._placed = 0  # number of rows in `_row_at`
         self._taken: Snapshot | None = None
-        self._bytes = 0  # as long as there is a snapshot
+        self._bytes = 0  # valid while there is a snapshot
 
     def __len__(self) -> int:
         return self._n
@@ -315,7 +315,7 @@ class Roster:
             return self._bytes
 
     def state(self) -> State:
-        """Return its present state, to be written before anything changes."""
+        """Return its present state; write it before anything changes."""
         with self._lock:
             columns = {name: self._columns[name][: self._n] for name in COLUMNS}
             names = {column: list(codes.names) for column, codes in self._codes.items()}
@@ -439,7 +439,7 @@ class Roster:
         touched = self._with_neighbours(at, 2)
         before = self._places(at)
         self._tally(at, -1)
-        self._columns["window_words"][at] = 0  # measured again below, and added then
+        self._columns["window_words"][at] = 0  # computed and added below
         for name, values in self._coded(changed).items():
             self._columns[name][at] = values
         self._tally(at, +1)

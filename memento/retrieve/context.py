@@ -1,4 +1,4 @@
-"""One question and all that answers it: the value that every step of the read path takes."""
+"""One question and what is needed to answer it, passed to every step of the read path."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ from memento.text.words import HOLLOW_WORDS
 
 Rerank = Callable[[str, Sequence[str]], Floats]
 """Scores texts by how well they answer a query, see `protocols.Reranker`."""
-_TERMS = 32  # most words of a query that are looked up; the first ones are taken
+_TERMS = 32  # maximum number of words that are looked up, the first of a query
 CHANCE = 0.16
-"""Cosine up to which a memory is as near to a question as an unrelated one, see `judging.noise`:
-their mean and a standard deviation. Those meant by the mistyped names of our set have 0.19 to 0.73.
+"""Cosine below which a memory is no nearer to a question than an unrelated one: their mean plus a
+standard deviation, see `judging.noise`. Memories meant by mistyped names of our set have 0.19 to
+0.73.
 """
-_MOST_OF_KIND = 200  # memories of a kind that are proposed to a question which names it alone
+_MOST_OF_KIND = 200  # memories proposed for a question that only names a kind
 _MAX_SPAN = 30  # years before and after now; a date without a year may be in any of them
-_MOST_FAR = 30  # farther years, with memories, in which such a date may also be
+_MOST_FAR = 30  # number of farther years with memories that are tried as well
 
 
 class Texts:
@@ -44,7 +45,7 @@ class Texts:
         self.known: dict[int, str] = {}
 
     def read(self, rows: Sequence[int]) -> Mapping[int, str]:
-        """Return the texts of these rows, and of all that were read before."""
+        """Return the texts of these rows and of all rows read before."""
         missing = [row for row in dict.fromkeys(rows) if row not in self.known]
         if missing:
             docids = self._snap.docid[missing].tolist()
@@ -54,7 +55,7 @@ class Texts:
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """One question put to one namespace. What follows from its fields is computed when needed.
+    """One question put to one namespace. Properties are computed on first use.
 
     Attributes:
         allowed: (snap.n,) rows that may be found, see `visible.allow`.
@@ -114,7 +115,7 @@ class Look:
 
     @cached_property
     def called(self) -> list[Called]:
-        """The names in the question; a mistyped one only of what is near it in meaning.
+        """The names in the question; a mistyped one only for memories near in meaning.
 
         A question that only names a kind ("what are my preferences") or asks for a slot ("where do
         I live") names the newest memories of that kind, or what fills the slot.
@@ -130,7 +131,7 @@ class Look:
         return [one for one in (*named, *self._of_kind()) if one.rows]
 
     def _of_kind(self) -> Iterator[Called]:
-        """Yield the newest memories of the kind that a question names if it names nothing else."""
+        """Yield the newest memories of a kind if the question names only that kind."""
         kind, words = self.query.kind, self.query.words
         if kind is None or self.request.match != "auto":
             return
@@ -163,7 +164,7 @@ class Look:
 
     @cached_property
     def later(self) -> Later:
-        """What tells of a change; that is no answer to what was before it."""
+        """Statements and what may replace them; empty for a question about former values."""
         past = self.links is None or self.query.former is not None
         return Later.found(
             self.snap, self.mask, () if past or self.links is None else self.links.successions()
@@ -171,12 +172,12 @@ class Look:
 
     @cached_property
     def lenders(self) -> Heirs:
-        """The memories that lend evidence to those that took their place."""
+        """The memories that lend evidence to what replaced them."""
         return self.heirs.shown(self.mask).joined(self.later)
 
     @cached_property
     def meaning(self) -> Meaning | None:
-        """The search by vector, in which former values lend to their heirs."""
+        """The search by vector, in which former values lend evidence to their heirs."""
         if self.vectors is None or not len(self.lenders.former):
             return self.vectors
         return MeaningOfHeirs(self.vectors, self.lenders)

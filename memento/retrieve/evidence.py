@@ -136,7 +136,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Case:
-    """What the pieces are read from; ``cosines`` only if any candidate has a vector."""
+    """Input of the pieces of evidence; ``cosines`` is None if no candidate has a vector."""
 
     query: Query
     snap: Snapshot
@@ -162,7 +162,7 @@ def weigh(
     then: Then | None,
     among: int,
 ) -> Evidence:
-    """Collect the evidence for the candidates, except that which needs their texts.
+    """Collect the evidence that does not need the texts of the candidates.
 
     ``among`` is the number of memories that were searched.
     """
@@ -254,8 +254,8 @@ PIECES: Sequence[tuple[str, Callable[[_Case], Floats | None]]] = (
     ("importance", lambda case: case.snap.importance[case.rows]),
     ("calendar", _calendar),
 )
-"""Name of each piece, as in `Weights`, which says what it is, and what reads it for all candidates
-at once; None if it does not apply. Later come ``said_date`` and ``form``, from texts. What each is
+"""Name of each piece, see `Weights`, and a function that returns its value for all candidates, or
+None if it does not apply. ``said_date`` and ``form`` are added later, from texts. What each is
 worth: docs/explanation/ablation.md."""
 
 
@@ -281,8 +281,8 @@ def with_said_dates(
 ) -> Evidence:
     """Add the evidence that texts mention the time asked about.
 
-    Read are the texts of the best candidates, if the query names a short time; of other texts
-    counts what the search by time has read.
+    If the query names a short time, the texts of the best candidates are read. Other texts count
+    only if the search by time has read them.
     """
     wanted = [period for period in query.periods if period.days < LONG]
     best = best[:_READ] if wanted else best[:0]
@@ -305,7 +305,7 @@ def with_said_dates(
 def with_form(form: Form, snap: Snapshot, found: Evidence, texts: Mapping[int, str]) -> Evidence:
     """Add the evidence that candidates hold the kind of answer that the query wants.
 
-    The most promising of them have a text; the others get nothing.
+    ``texts`` are those of the most promising candidates; the others get 0.
     """
     values = np.zeros(len(found.rows), np.float32)
     read = np.array(list(texts), np.intp)
@@ -340,7 +340,7 @@ def spread(values: Floats, known: Mask) -> Floats:
 def total(evidence: Evidence) -> tuple[Floats, dict[str, Floats]]:
     """Return the sums of the weighted evidence, (m,), and the contribution of each piece to them.
 
-    Turns of a session and memories outside any have weights of their own.
+    Turns of a session and memories outside any session have different weights.
     """
     by_name = weights_of(evidence.signals, evidence)
     parts = {name: values * by_name[name] for name, values in evidence.signals.items()}

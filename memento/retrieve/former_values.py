@@ -1,12 +1,12 @@
-"""What lends its evidence to what took its place: former values, and what a later statement ended.
+"""Let former values, and statements that a later one ended, lend evidence to what replaced them.
 
 A question about the past gets the former value before the present one. For any other question a
 former value is never shown, but what finds it also finds its heir: the memory that holds now, at
 the end of the chain of supersession.
 
 "Who is my boss?" is near to "My line manager is Fiona", and far from "Fiona has left, Gareth runs
-our team now". The settling pass notes that the second one says that something ended of which the
-first one speaks; then the first one lends to the second, as a former value does to its heir.
+our team now". The settling pass notes that the second statement ends the first one; then the first
+one lends to the second, as a former value does to its heir.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ statements."""
 _NO_ROWS: Rows = np.zeros(0, np.intp)
 
 Successions: TypeAlias = Sequence[tuple[int, int]]
-"""Row ids of an earlier statement and of a later one that tells of a change, ascending."""
+"""Pairs of row ids: an earlier statement and a later one that ended it, ascending."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +49,7 @@ class Heirs:
     @classmethod
     def of(cls, snap: Snapshot) -> Self:
         """Follow the chains of supersession of a namespace."""
-        former = snap.succeeded  # few, so that their status is read alone
+        former = snap.succeeded  # few, so only their status is read
         if len(former):
             former = former[having_trait(snap.status[former], "ended")]
         if not len(former):
@@ -109,7 +109,7 @@ class Later(Heirs):
 
 
 def words_of_heirs(words: Lexical, heirs: Heirs) -> Lexical:
-    """Let heirs have a share of what the words of the query find in their former values."""
+    """Raise the word scores of heirs to a share of those of their former values."""
     if not len(heirs.former):
         return words
     score, cover = words.score.copy(), words.cover.copy()
@@ -160,10 +160,10 @@ def first(
     matched: NDArray[np.uint32],
     columns: tuple[Floats, ...],
 ) -> tuple[Floats, ...]:
-    """Give the values of a slot its places in the order that a question about the past wants.
+    """Redistribute the scores within each slot in the order that a question about the past wants.
 
-    Each column has one value per candidate, larger is better, and the first one orders; bit i of
-    ``matched`` is set if the row itself has term i. No two values of a slot are equal in the first.
+    Each column has one value per candidate, larger is better. The first column gives the order; in
+    it no two values of a slot are equal. Bit i of ``matched`` is set if the row has term i.
     """
     given = tuple(column.copy() for column in columns)
     for places in _slots(heirs, rows):
@@ -191,7 +191,7 @@ def _slots(heirs: Heirs, rows: Rows) -> Iterator[Rows]:
 
 
 def _wanted(query: Query, snap: Snapshot, rows: Rows, matched: NDArray[np.uint32]) -> list[int]:
-    """Order the values of one slot: the one that is asked for first, the present one behind it."""
+    """Order the values of one slot: the one asked for first, the present one after it."""
     ends = snap.valid_until[rows]
     newest: list[int] = np.lexsort((rows, snap.valid_from[rows], ends))[::-1].tolist()
     former = query.former
@@ -208,7 +208,7 @@ def _wanted(query: Query, snap: Snapshot, rows: Rows, matched: NDArray[np.uint32
 
 
 def _named(query: Query, matched: np.uint32) -> bool:
-    """Return whether a value is the one before which the wanted one held."""
+    """Return whether a value is the Kia in "before the Kia": the wanted one held before it."""
     former = query.former
     asked = former.before.intersection(query.terms) if former is not None else frozenset[str]()
     bits = [bit for bit, term in enumerate(query.terms) if term in asked]

@@ -88,8 +88,8 @@ def _near(look: Look, words: by_words.Lexical, arm: int) -> Rows:
 def _named(look: Look, words: by_words.Lexical) -> dict[int, float]:
     """Value each memory that the query names, (0.5, 1]: more for long names and exact spelling.
 
-    One that is named by a mistyped word, or only in part and no nearer than by chance, yields to a
-    memory that has all else that the query asks for: in "the adress of the jump host", the user's.
+    A match by one mistyped word, or by part of a key and no nearer than chance, is dropped if
+    another memory has all other words of the query, as in "the adress of the jump host".
     """
     values: dict[int, float] = {}
     for name in look.called:
@@ -105,7 +105,7 @@ def _named(look: Look, words: by_words.Lexical) -> dict[int, float]:
 
 
 def _is_of_another(name: Called, look: Look, words: by_words.Lexical) -> bool:
-    """Return whether a memory has all words beside a name that none of its bearers has."""
+    """Return whether a memory has all words but the name, and no bearer of it has any of them."""
     spoken = look.query.words[name.start : name.start + name.length]
     rest = sum(1 << at for at, term in enumerate(look.query.terms) if term not in spoken)
     if not rest or look.request.match == "names":

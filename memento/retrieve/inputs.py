@@ -21,9 +21,9 @@ class TextSource(Protocol):
     """The ledger as `find` needs it; it is bound to one namespace and returns nothing else."""
 
     def postings(self, matches: Sequence[Match], limit: int) -> list[NDArray[np.int64]]:
-        """Return the docids of the rows that expressions match, all of one moment.
+        """Return the docids of the rows that each expression matches, all of one moment.
 
-        For each ascending, without repeats; the largest ``limit`` if there are more.
+        Ascending, without repeats; only the largest ``limit`` if there are more.
         """
         ...
 
@@ -62,7 +62,7 @@ class Nearest(Protocol):
         after: Links,
         share: np.float32,
     ) -> NDArray[np.float32]:
-        """Return the lengths of vectors with shares of those before and after, -1 for none."""
+        """Return the length of each vector plus ``share`` of both neighbours; -1 means none."""
         ...
 
     def vectors_of(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:

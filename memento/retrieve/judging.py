@@ -1,8 +1,8 @@
 """Judge candidates: collect the evidence, and set score, confidence and place of each.
 
-`judge` is the order of the steps: ``evidence`` collects the pieces for each candidate, weighs them,
-adds them up and turns the sum into a score; the signs here say how sure that is; and
-``usage_boost`` moves places by use and belief.
+`judge` calls the steps: ``evidence`` collects the pieces for each candidate, weighs them, adds them
+up and turns the sum into a score; the signs here give the confidence; and ``usage_boost`` changes
+places by use and belief.
 """
 
 from __future__ import annotations
@@ -82,9 +82,10 @@ among unanswerable ones about the same persons and things (21 %): their logarith
 rounded towards 0."""
 ONESELF = 0.8
 """Added to the logit of the chance that an answer is among the hits, if the query asks about the
-person who asks and a note is the first hit. On ten lives the chance of such questions was too low:
-0.49 said and 0.80 seen in stores of 30 to 60 notes, 0.59 and 0.88 in larger ones, and of all others
-0.52 and 0.48, 0.60 and 0.75. Fitted 1.5, rounded towards 0."""
+person who asks and a note is the first hit. On ten lives the mean chance of such
+questions was too low: 0.49, with 0.80 answered, in stores of 30 to 60 notes, and 0.59 with 0.88 in
+larger ones; for other questions it was 0.52 with 0.48, and 0.60 with 0.75. Fitted 1.5, rounded
+towards 0."""
 _LEAST = 1e-6  # smallest share; smaller ones are raised to it before the logarithm
 
 
@@ -103,8 +104,8 @@ class Signs:
             store. The same for every candidate.
         noise: Cosine that the nearest of as many unrelated memories has. The same for every
             candidate.
-        lacks: 1 if the query asks for a number, an age, a colour, a place or for what is not, and
-            hardly any of the best candidates holds such a thing; else 0, and 0 without vectors.
+        lacks: 1 if the query asks for a number, an age, a colour, a place or a negation, and hardly
+            any of the best candidates holds one; else 0, and 0 without vectors.
             The same for every candidate.
     """
 
@@ -149,7 +150,7 @@ def signs(
 ) -> Signs:
     """Compute the signs from the evidence and its sums.
 
-    The words of a ``hollow`` query, without a word of content, are no sign. If it is ``strict``, a
+    A ``hollow`` query has no word of content, so its words are no sign. For a ``strict`` one, a
     note without the kind of answer wanted is hardly an answer.
     """
     most = max(sums.max(), np.float32(0)) if len(sums) else np.float32(0)
@@ -159,13 +160,13 @@ def signs(
     known = min(1.0, math.log(among) / math.log(_KNOWN))
     cover = np.zeros_like(found.cover) if hollow else found.cover
     fit = _fit(found, sums, known)
-    by_words = found.cosine is None  # then too few signs are left to outweigh this one
+    by_words = found.cosine is None  # then the other signs are too few to outweigh this one
     lacks = _lacks(found, share) if strict and not by_words else 0.0
     return Signs(found.cosine, cover, share, fit, found.unknown * known, noise(among), lacks)
 
 
 def _lacks(found: Evidence, share: Floats) -> float:
-    """Tell whether the kind of answer wanted is missing; turns of a session count as holding it."""
+    """Return 1.0 if the kind of answer wanted is missing; turns of a session never lack it."""
     lacking = found.alone & (found.signals["form"] <= 0)
     best = np.argsort(-share, kind="stable")[:_BEST]
     return float(share[best][lacking[best]].sum() > _LACKING * share[best].sum())
@@ -199,7 +200,7 @@ def noise(among: int) -> float:
 def of_hits(found: Signs, best: Rows) -> Floats:
     """Estimate for each candidate the chance that it answers the query, (m,) in [0, 1].
 
-    None is above the chance that an answer is among the best candidates.
+    None exceeds the chance that an answer is among the ``best`` candidates.
     """
     if not len(found.share):
         return found.share
@@ -254,8 +255,8 @@ def _of_answer(best: Mapping[str, float]) -> float:
 def of_both(answer: float, best: float) -> float:
     """Join the chance that an answer is among the hits with that of the best hit, [0, 1].
 
-    The first reads the best cosine, the best cover and so on, wherever they are; the second wants
-    them in one memory. Their logits are averaged.
+    The first takes the best cosine, cover and so on from any hit; the second takes them from one
+    memory. Their logits are averaged.
 
     >>> of_both(0.7, 0.05) < 0.5 < of_both(0.7, 0.5)
     True
@@ -290,7 +291,7 @@ def _chance(logit: NDArray[np.floating[Any]]) -> Floats:
     return chance
 
 
-_ASKS = 0.25  # share of its evidence that a turn keeps which only asks
+_ASKS = 0.25  # share of its evidence that is kept by a turn that only asks
 _SURE = 10  # candidates that bound the confidence of each
 _READ = 16  # candidates whose texts are read for the kind of answer that the query wants
 _STAGE, _MOST_IN_STAGE = 16, 64  # candidates whose texts are read together
@@ -300,7 +301,7 @@ _STAGE, _MOST_IN_STAGE = 16, 64  # candidates whose texts are read together
 class Judged:
     """Candidates with their scores and confidence; every array has one value per candidate.
 
-    ``order`` has their places, best first; ``pull`` decides between equal scores if uses and
+    ``order`` has their indexes, best first; ``pull`` decides between equal scores if uses and
     verdicts moved any candidate; ``asks`` marks those that only ask.
     """
 
@@ -314,7 +315,7 @@ class Judged:
     asks: Mask
 
     def stages(self) -> Iterator[Rows]:
-        """Yield the places of the candidates in batches."""
+        """Yield the indexes of the candidates, best first, in growing batches."""
         start, size = 0, _STAGE
         while start < len(self.order):
             yield self.order[start : start + size]
@@ -323,9 +324,9 @@ class Judged:
 
 
 def judge(look: Look, gathered: Gathered, known: Rows, most: float) -> Judged:
-    """Order the candidates that are not ``known``, so in the answer already.
+    """Order the candidates that are not ``known``, that is, not in the answer already.
 
-    None has a score above ``most``, the lowest one in the answer.
+    If any are known, no score is above ``most``, the lowest one in the answer.
     """
     weighed = _weigh(look, gathered)
     sums, parts = evidence.total(weighed)
@@ -399,9 +400,9 @@ def _formed(
 
 
 def _asking(look: Look, weighed: Evidence, sums: Floats) -> Mask:
-    """Find the turns that only ask among the best candidates, until the best are none of them.
+    """Mark turns that only ask, reading texts until all of the best candidates have been read.
 
-    They answer nothing, however many words they share with the question, unless it asks for them.
+    Such turns answer nothing, whatever words they share with the question, unless it asks for them.
     """
     asks = np.zeros(len(weighed.rows), np.bool_)
     if look.query.kind == Kind.QUESTION or look.request.filters.kinds == (Kind.QUESTION,):

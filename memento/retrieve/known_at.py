@@ -1,8 +1,8 @@
 """Answer a request from what was recorded by an earlier moment: ``retrieve(known_at=...)``.
 
-The outlines of the namespace are put together again as they were, and the same ranking as ever runs
-over them. The indexes know the present texts only, so a memory whose words were others then is
-matched by an index of its own, in RAM, and by no vector.
+The outlines of the namespace are restored as they were, and the usual ranking runs over them. The
+indexes know only the present texts, so a memory whose words were different then is matched by a
+separate index in RAM, and by no vector.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from memento.tiers.mapped import Links
 from memento.types import Retrieval
 
 MOST_REWORDED = 5_000
-"""Maximum number of memories whose words of then are indexed for one query: about 0.1 s."""
+"""Maximum number of changed memories whose old words are indexed for one query: about 0.1 s."""
 HISTORY = "history"
-"""Key in ``missing`` if more memories had other words then."""
+"""Key in ``missing`` if the words of more memories have changed since."""
 _EMBEDDED = ("text", "actor", "role")
 """Columns that a vector is made of."""
 
@@ -45,8 +45,8 @@ class World:
     Attributes:
         past: Its differences from now.
         outlines: The outlines of its memories, in order of arrival.
-        reworded: Row ids of the memories whose words were others, to these words.
-        revoiced: Row ids of the memories that have no vector of what they said then, ascending.
+        reworded: Row ids of memories whose words were different, to their words then.
+        revoiced: Row ids of memories without a vector of their text then, ascending.
     """
 
     past: Past
@@ -93,7 +93,7 @@ def _outlines(session: Session, ns: int, then: Past) -> list[RosterRow]:
 class PastSource(LedgerSource):
     """The texts and postings of a namespace as they were; see ``inputs.TextSource``.
 
-    The tail is an index that holds nothing yet, for the words of then.
+    The tail is an empty index, to be filled with the words of that time.
     """
 
     def __init__(self, now: LedgerSource, world: World, tail: Tail) -> None:
@@ -107,7 +107,7 @@ class PastSource(LedgerSource):
         self._words: Vocabulary | None = None
 
     def postings(self, matches: Sequence[Match], limit: int) -> list[Docids]:
-        """Return the docids that expressions match by the words of then."""
+        """Return the docids that expressions match by the words of that time."""
         then = self._then.postings(self.ns, matches, limit)
         first = docid_of(self.ns, 0)
         found = [self._still(match, limit) for match in matches]
@@ -117,17 +117,17 @@ class PastSource(LedgerSource):
         ]
 
     def _still(self, match: Match, limit: int) -> Docids:
-        """Return the newest docids that match, of memories that have the words of then."""
+        """Return the newest docids that match, of memories whose words have not changed since."""
         size = limit
         while True:
             (read,) = super().postings([match], size)
             kept = read[np.isin(read, self._there) & ~np.isin(read, self._other)]
             if len(read) < size or len(kept) >= limit:
                 return kept[-limit:]
-            size *= WIDER  # what came later than the moment is newer, and in the way
+            size *= WIDER  # rows added after the moment are newer and use up the limit
 
     def texts(self, docids: Sequence[int]) -> list[str]:
-        """Return the texts of then, ``""`` for an erased memory."""
+        """Return the texts of that time, ``""`` for an erased memory."""
         changed = self.world.past.changed
         found = zip(docids, super().texts(docids), strict=True)
         self.rows.clear()  # they are as they are now
@@ -161,9 +161,9 @@ class PastSource(LedgerSource):
 
 
 class PastNearest:
-    """A search of the present vectors, for the memories that said the same then.
+    """A search of the present vectors, for memories whose text was the same then.
 
-    The present rows have vectors; those of then, apart from ``revoiced`` docids, are found by them.
+    Rows of that time are found by the vectors of the present rows, except ``revoiced`` docids.
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class PastNearest:
         return self._then.rows_of(self._present.docid[rows]), cosines
 
     def cosines(self, vector: Floats, rows: Rows) -> tuple[Floats, Mask]:
-        """Return the cosine of each row, and which rows have a vector of then."""
+        """Return the cosine of each row, and which rows have a vector of that time."""
         return self._nearest.cosines(vector, self._now(rows))
 
     def lengths(self, rows: Rows, before: Links, after: Links, share: np.float32) -> Floats:
@@ -190,11 +190,11 @@ class PastNearest:
         return self._nearest.lengths(self._now(rows), self._now(before), self._now(after), share)
 
     def vectors_of(self, rows: Rows) -> Floats:
-        """Return vectors, zeros for a memory that said something else then."""
+        """Return vectors, zeros for a memory whose text was different then."""
         return self._nearest.vectors_of(self._now(rows))
 
     def _now(self, rows: Links) -> Rows:
-        """Return the present row of each, -1 for -1 and for one that said something else then."""
+        """Return the present row of each, -1 for -1 and for one whose text was different then."""
         return np.where(rows >= 0, self._rows[rows], -1)
 
 
@@ -249,12 +249,12 @@ class PastSearcher(Searcher):
         return snap, allowed, PastNearest(nearest, present, snap, world.revoiced)
 
     def _life(self, source: LedgerSource, now: int) -> None:
-        """Return nothing: uses and verdicts that came later would move what was found then."""
+        """Return None: later uses and verdicts would change the order of that time."""
 
     def _name_most_owed(
         self, ns: int, snap: Snapshot, nearest: Nearest | None, missing: dict[str, str]
     ) -> None:
-        """Report nothing: what has no vector of then will not get one."""
+        """Report nothing: a memory without a vector of that time will not get one."""
 
     def _rows(
         self, connection: Session, ns: int, docids: Sequence[int], filters: Filters

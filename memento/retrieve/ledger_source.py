@@ -72,7 +72,7 @@ class LedgerSource:
         members: Row ids of the memories in them, ascending; set with the state, None for all.
         moment: The moment of the ledger before the query read anything.
         state: Last known state of the namespace; None before it is known.
-        known: Its words, as far as an earlier query needed them; set with the state.
+        known: Its vocabulary, as far as an earlier query needed it; set with the state.
         strengths: The sums of its events; set with the state.
         linked: Which relations there are between its memories; set with the state.
         rows: Row id to the row, of memories whose texts were read; damaged ones too.
@@ -117,10 +117,9 @@ class LedgerSource:
         return [found[match] for match in matches]
 
     def _read(self, matches: Sequence[Match], limit: int) -> list[Docids]:
-        """Look words up, never inside another read.
+        """Look words up in the tail and then in the file, never inside another read.
 
-        A transaction that begins after the tail was asked sees in the file all that the tail has
-        let go of.
+        A transaction that begins after the tail was asked sees everything that left the tail.
         """
         waiting = self._tail.postings(self.ns, matches, limit)
         found = self._ledger.read(lambda c: c.words.postings(self.ns, matches, limit))
@@ -133,7 +132,7 @@ class LedgerSource:
     def texts(self, docids: Sequence[int]) -> list[str]:
         """Return the texts of memories, ``""`` for an erased one.
 
-        Few are read with all else, as most of them are shown.
+        If there are few, their whole rows are read and kept, as most of them will be shown.
         """
         if len(docids) > _FEW:
             found = self._ledger.read(lambda c: memories.texts(c, self.ns, docids))
@@ -168,7 +167,7 @@ class LedgerSource:
 def _follow_words(
     connection: Session, ns: int, known: Vocabulary, first: int, among: frozenset[int] | None
 ) -> None:
-    """Bring a vocabulary up to date; ``among`` are the row ids whose words it has, None for all."""
+    """Bring a vocabulary up to date, limited to the row ids ``among``; None for all."""
     rev = memories.latest_rev(connection, ns)
     if first > known.first:
         known.drop_before(first)

@@ -3,8 +3,8 @@
 People rarely say that a new fact replaces an old one: "Ada plays the violin", and half a year later
 "no more violin for Ada, she drums now". Nothing here decides whether it does. Two statements of one
 speaker are about the same thing if they are near in meaning and share a word of content; then the
-older one is told that there is a newer one, and if both fit the question nearly as well, the newer
-one comes first. Whoever reads sees both, with their dates.
+older one names the newer one, and if both fit the question nearly as well, the newer one comes
+first. The reader sees both, with their dates.
 
 Only memories outside of conversations are compared: in a conversation people speak about the same
 thing again and again.
@@ -29,8 +29,8 @@ _ALIKE = 0.35
 """Minimum cosine of two statements about the same thing that share a common word."""
 _MORE_ALIKE = 0.45
 """Cosine from which one may be placed before the other, if no other candidate is as near to either:
-of several notes on one topic none takes the place of another. Without these two limits, 17 first
-places of 862 questions to fourteen lives were lost, with them one."""
+several notes on one topic do not replace each other. Of 862 questions to fourteen lives, 17 lost
+their right first hit without this and the next limit, and one with them."""
 _ALONE = 0.08
 """By how much the cosine of two must lead that of either with any other candidate: notes in one
 form ("The pump was sold to Ruiz for 512 crowns") are all as near to each other as to a change.
@@ -39,17 +39,17 @@ _VERY_ALIKE = 0.55
 """Cosine from which two statements with a common word are nearly the same up to what changed; the
 minimum if they share nothing but names, as people say many things about one person."""
 _NEAR, _FAR = 0.75, 0.6
-"""Minimum share of the older one's score that the newer one has; less if they are very alike."""
+"""Minimum share of the older one's score that the newer one needs; less if very alike."""
 _AS_WELL = 0.85
-"""Minimum share of the first one's score that an older note has, of whatever it speaks, to be
-placed before it if the question asks for what held before."""
+"""Minimum share of the first note's score that an older note on any topic needs to be placed before
+it, if the question asks for a former value."""
 _DEPTH = 10
-"""So many of the best candidates are compared with each other."""
+"""Number of best candidates that are compared with each other."""
 _LOOKED_FOR = ("exact", "calendar", "said_date", "speaker", "form", "when", "digit")
 """Evidence that favours one of two statements by what the query asks for."""
 Pairs = dict[tuple[int, int], float]
-"""Rows of an older and a newer statement about the same thing, with the least share of the other
-one's score that one needs to be placed before it."""
+"""Rows of an older and a newer statement about the same thing, to the minimum share of the other's
+score that one needs to be placed before it."""
 
 
 class Newer:
@@ -67,7 +67,7 @@ class Newer:
         """Place the newer of two statements first, and note in the older one that there is one."""
         best = list(ranked[:_DEPTH])
         pairs = dict(self._pairs(best, said))
-        newest = dict(sorted(pairs))  # of several newer ones the last
+        newest = dict(sorted(pairs))  # the newest of several
         noted = [replace(one, newer=newest[one.row]) if one.row in newest else one for one in best]
         order = promoted(
             noted, newest, lambda new, old: _fits(new, old, pairs.get((old.row, new.row)))
@@ -75,7 +75,7 @@ class Newer:
         return in_places(order, ranked)
 
     def last(self, ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
-        """Place the older of two statements first: the question asks for what held before."""
+        """Place the older of two statements first, for a question about former values."""
         best = list(ranked[:_DEPTH])
         pairs = dict(self._pairs(best, said))
         order = promoted(
@@ -90,10 +90,10 @@ class Newer:
     def _with_former_first(
         self, best: Sequence[Candidate], said: Mapping[int, Said]
     ) -> list[Candidate]:
-        """Move the best older note that fits as well before the first one.
+        """If the first note is new, put the best older one that fits as well before it.
 
-        A former value is often told in quite other words than the present one, so nothing but
-        their age tells which of the two is asked for.
+        A former value is often worded quite differently from the present one, so only their age
+        tells which one is asked for.
         """
         notes = self._notes(best, said)
         if not notes or notes[0] is not best[0]:
@@ -123,7 +123,7 @@ class Newer:
                 named = not _has_common(shared, texts[older.row], texts[newer.row])
                 if not named or cosine >= _VERY_ALIKE:
                     alone = cosine >= _next_nearest(cosines, before, at) + _ALONE
-                    judged = older.judged or newer.judged  # verdicts tell more than age
+                    judged = older.judged or newer.judged  # verdicts outweigh age
                     share = _share(cosine, named=named) if alone and not judged else inf
                     yield (older.row, newer.row), share
 
@@ -143,7 +143,7 @@ class Newer:
         return [one for one, note in pairs if note and not one.question and said[one.row].words]
 
     def _follows(self, newer: Candidate, older: Candidate) -> bool:
-        """Tell whether one speaker said one no earlier than the other."""
+        """Return whether both have one speaker and the first was said no earlier."""
         happened = self._snap.occurred_at
         return newer.actor == older.actor and bool(happened[newer.row] >= happened[older.row])
 
@@ -155,14 +155,14 @@ def _next_nearest(cosines: NDArray[np.float32], one: int, other: int) -> float:
 
 
 def _share(cosine: float, *, named: bool) -> float:
-    """Return the share of the other one's score that one of two statements needs."""
+    """Return the share of the other statement's score that a statement needs to go before it."""
     if cosine < _MORE_ALIKE:
         return inf
     return _FAR if cosine >= _VERY_ALIKE and not named else _NEAR
 
 
 def _fits(one: Candidate, other: Candidate, share: float | None) -> bool:
-    """Tell whether one may be placed before another: it fits nearly as well what is asked for."""
+    """Return whether one may be placed before another: it fits the question nearly as well."""
     return (
         share is not None
         and one.score >= share * other.score

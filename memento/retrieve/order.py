@@ -28,22 +28,22 @@ from memento.types import Kind
 
 T = TypeVar("T")
 
-_FRAME = 0.5  # share of words that two statements have in common if only their object differs
+_FRAME = 0.5  # share of common words in two statements that differ only in their object
 _FRAME_WORDS = 2
 _NEAR, _DEPTH = 0.6, 8
-"""Minimum share of its score that what ended an earlier statement has, and how many are
-compared."""
+"""Share of an earlier statement's score that a statement that ended it needs, and how many best
+candidates are compared."""
 _LOOKED_FOR = ("exact", "calendar", "said_date", "speaker", "form")
-"""Evidence of which it must have as much."""
+"""Evidence of which the later statement needs at least as much."""
 _ASKED = ("exact", "calendar", "said_date", "speaker", "when", "digit")  # what a query asks for
 
 
 Settled = Callable[[int, int], bool]
-"""Tells whether a person settled a pair of rows or judged one: then their age does not matter."""
+"""Returns whether a person settled a pair of rows or judged one: then age does not matter."""
 
 
 class Answer:
-    """The candidates in the answer, best first. It only grows, and they keep their places."""
+    """The candidates in the answer, best first. New ones are appended; places never change."""
 
     def __init__(self, look: Look) -> None:
         self.hits: list[Candidate] = []
@@ -52,7 +52,7 @@ class Answer:
         self._said: dict[int, Said] = {}
 
     def take(self, best: Sequence[Candidate], said: Mapping[int, Said]) -> None:
-        """Add the next best candidates, none above any added before."""
+        """Add the next best candidates after all others."""
         self._said |= said
         ready = by_score(best)
         for rule in self._rules:
@@ -89,10 +89,7 @@ def newest_first(
 
 
 def fold(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
-    """Merge candidates that say the same into the one with the best place, see `gist`.
-
-    A memory that the query names exactly is placed before the same text in other letters.
-    """
+    """Merge candidates that say the same into the one with the best place, see `gist`."""
     kept: dict[tuple[int, str, str | None], Candidate] = {}
     ends = [(one.actor, said[one.row].ending) for one in ranked]
     shared = _repeated(ends)
@@ -120,7 +117,7 @@ def _replaces(newer: Candidate, older: Candidate, said: Mapping[int, Said]) -> b
 
 
 def _framed(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> set[int]:
-    """Return the rows of statements that begin or end with the same word as another one."""
+    """Return the rows of statements that share their first or last word with another one."""
     spoken = [(one.row, said[one.row].words) for one in ranked if not one.question]
     spoken = [(row, says) for row, says in spoken if says]
     first = _repeated([says[0] for _, says in spoken])
@@ -142,8 +139,8 @@ def _same_frame(one: Sequence[str], other: Sequence[str]) -> bool:
 
     Both have words.
 
-    A span with a verb, or before the verb, is no object: both statements are about other things.
-    Only a role that one holds at a time ("... is the CEO of Juniper") may have another holder.
+    A span with a verb, or before the verb, is no object: the statements are about different things.
+    Exception: the holder of a role that one holds at a time ("... is the CEO of Juniper").
     """
     longest, shortest = max(len(one), len(other)), min(len(one), len(other))
     start = shared_start(one, other)
@@ -228,7 +225,7 @@ class Quotes:
 def _standing_for(
     ranked: Mapping[int, Candidate], article: int, sources: set[int], best: Candidate
 ) -> Candidate:
-    """Return an article with the score of its best source, as sure as that one is."""
+    """Return an article with the score and at least the confidence of its best source."""
     one = ranked[article]
     surer = max((one, best), key=lambda candidate: candidate.confidence)
     return replace(
@@ -259,7 +256,7 @@ Table = NDArray[np.float64]
 
 
 def reorder(ranked: Sequence[Candidate], texts: Mapping[int, str]) -> list[Candidate]:
-    """Return candidates with the tail in the order of score and shared rare words.
+    """Return candidates with the tail reordered by score and shared rare words.
 
     The scores stay with the places, so that they do not increase along the answer.
     """
@@ -388,5 +385,5 @@ RULES: tuple[tuple[str, str, Callable[[Look], Rule | None]], ...] = (
         _conflicts,
     ),
 )
-"""What changes the order of candidates: what it does, what that was measured to be worth, and what
-makes it for a question; None if it does not apply."""
+"""The rules for the order of candidates: what each does, its measured gain, and a function that
+returns it for a question, or None if it does not apply."""

@@ -1,8 +1,8 @@
 """An outline of one large namespace in a file, so that a process need not read every row of it.
 
 ``derived/NS.outline`` holds the columns of a `Roster` at one revision, and the names in it. A
-process reads it and follows the ledger from there. Names that only an erased memory bore are not
-written. It is written in quiet moments, and when the store is closed, once many revisions came.
+process reads it and follows the ledger from there. Names that only an erased memory had are not
+written. It is written in quiet moments and on closing the store, after many revisions.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from memento.tiers.derived import Filing, Unusable
 
 KIND = "outline"
 FORMAT = 1
-"""Version of the file; others are written again."""
+"""Version of the file; files of other versions are rewritten."""
 SPELT = "Zo\u00eb's_STRASSE/na\u00efve-caf\u00e9 don\u2019t 4B C++ \u6771\u4eac"
-"""A name of which the words tell how this release takes names apart."""
+"""A name whose words show how this release splits names."""
 
 log = logging.getLogger("memento.retrieve.outline")
 
 MANY = 10_000
-"""Revisions that came after an outline was written, from which it is written again: reading so many
-rows from the ledger takes 0.1 s."""
+"""Number of newer revisions from which an outline is rewritten: reading so many rows from the
+ledger takes 0.1 s."""
 
 
 def is_due(rev: int, filed: int) -> bool:
-    """Return whether so many revisions came after an outline that it should be written again."""
+    """Return whether an outline is so many revisions old that it should be rewritten."""
     return rev - filed >= MANY
 
 
@@ -78,7 +78,7 @@ class Outlines:
         def job(folder: int) -> bool:
             facts = self._ledger.read(lambda c: vectors.facts(c, KIND, ns))
             if facts.erased > rev:
-                return False  # these rows are of before
+                return False  # the rows were read before the erasure
             n, parts = parts_of(roster)
             about = {"rev": rev, "rows": n, "mark": token_hex(8)}
             head = {**expected(ns, facts.erased), **about}
@@ -90,7 +90,7 @@ class Outlines:
 
 
 def expected(ns: int, erased: int) -> dict[str, Any]:
-    """Return what the head of a usable file says besides its mark and revision."""
+    """Return the fields that the head of a usable file must have, without mark and revision."""
     return {
         "kind": KIND, "format": FORMAT, "order": byteorder, "tables": tables(), "ns": ns,
         "erased": erased,
@@ -98,7 +98,7 @@ def expected(ns: int, erased: int) -> dict[str, Any]:
 
 
 def tables() -> str:
-    """Return a fingerprint of what the columns and the words of names mean."""
+    """Return a fingerprint of the meaning of columns, codes and words of names."""
     types = {name: np.dtype(kind).str for name, kind in COLUMNS.items()}
     named = Names()
     named.put(0, SPELT, [])
@@ -120,7 +120,7 @@ def parts_of(roster: Roster) -> tuple[int, list[bytes | memoryview]]:
 
 
 def _compact(codes: NDArray[np.int32], names: list[str]) -> tuple[NDArray[np.int32], list[str]]:
-    """Leave out the names that no row bears any more."""
+    """Leave out names that no row has any more."""
     used = np.unique(codes[codes >= 0])
     if len(used) == len(names):
         return codes, names

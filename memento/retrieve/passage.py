@@ -25,13 +25,13 @@ WINDOWS = 4
 WINDOW = 250
 """Characters of a window whose meaning is compared. Four of them take the default embedder about
 25 ms of CPU; the whole of a long text would take a second."""
-_DOUBT = 0.7  # share of the best window's worth from which another one may be the right one
-_SECOND = 0.5  # share of the best stretch's worth from which a second one is shown beside it
-_OWN = 0.5  # how much the words of its first sentence count twice
+_DOUBT = 0.7  # share of the best place's worth from which meaning decides between them
+_SECOND = 0.5  # share of the best stretch's worth from which a second one is shown too
+_OWN = 0.5  # extra weight of the words in the first sentence of a passage
 _TWO = 400  # characters of room from which a second stretch may be shown
-_BEFORE = 3  # at most this part of the room is for the text before the first telling sentence
+_BEFORE = 3  # up to one part in so many of the room is for text before the sentence
 _SENTENCE = re.compile(r"[^.!?\n\u3002\uff01\uff1f]*[.!?\n\u3002\uff01\uff1f]*\s*")
-_ALIKE = 5  # letters; words with the same first letters are one word, as there is no stemmer here
+_ALIKE = 5  # letters; words that begin with the same ones are equal, for want of a stemmer
 _READ = 400_000  # characters of a text that are read; 20 ms for English
 
 
@@ -86,7 +86,7 @@ def excerpt(text: str, wanted: Iterable[str], room: int, near: Near | None = Non
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """The sentences of a text, as start and end, and what a passage that begins there is worth."""
+    """The sentences of a text (start, end), and the worth of a passage that begins with each."""
 
     text: str
     spans: Sequence[tuple[int, int]]
@@ -95,7 +95,7 @@ class _Places:
 
     @classmethod
     def of(cls, text: str, wanted: Iterable[str], room: int) -> _Places:
-        """Weigh each place of a text."""
+        """Compute the worth of a passage at each sentence."""
         spans = list(_pieces(text[:_READ], room)) or [(0, min(room, len(text)))]  # only blanks
         asked = list(dict.fromkeys(wanted))
         heard = [_heard(text[start:end], asked) for start, end in spans]
@@ -141,7 +141,7 @@ class _Places:
     def _begin(self, first: int, room: int) -> int:
         """Return where the paragraph of a sentence starts, or else the sentence before it.
 
-        The sentence itself is the answer if the other one is too far away to fit beside it.
+        Return the start of the sentence itself if that is too far away to fit.
         """
         start, end = self.spans[first]
         least = max(0, start - room // _BEFORE)
@@ -152,7 +152,7 @@ class _Places:
         return begin if begin >= least and end - begin <= room else start
 
     def _doubtful(self, ranked: Sequence[int]) -> list[int]:
-        """Return the best of the places that do not overlap and are worth nearly as much."""
+        """Return the best sentences whose passages do not overlap and are worth nearly as much."""
         least = _DOUBT * self.worth[ranked[0]]
         chosen: list[int] = []
         for at in ranked:
@@ -197,7 +197,7 @@ def _worth(
 
 
 def _joined(text: str, stretches: Sequence[tuple[int, int]]) -> str:
-    """Write stretches of a text with marks where text was left out."""
+    """Join stretches of a text, with marks where text is left out."""
     parts: list[str] = []
     reached = 0
     for start, end in stretches:

@@ -27,7 +27,7 @@ from memento.text.words import HOLLOW_WORDS
 _EPOCH_DAY = EPOCH.toordinal()
 _LAST_DAY = date.max.toordinal()
 _ENDS = np.iinfo(np.int64)
-_CLOSE = 8_192  # days between the first and the last from which each is looked at alone
+_CLOSE = 8_192  # maximum range of days that is numbered without sorting
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Days:
 
 
 def _distinct(days: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return some days among which all given ones are, and the place of each among them.
+    """Return ascending days that include all given ones, and the index of each among them.
 
     Days close to each other need not be sorted, which takes 60 ms for a million.
     """
@@ -120,8 +120,8 @@ _SEVERAL = Small(
     |\bhistory\s+of\b|\bthroughout\b|\bacross\s+(?:all|my|our)\b|\bsteps\b""",
     re.VERBOSE,
 )
-_SHORT_QUESTION = 8  # words of a last line that leans on the lines before it
-_KEYWORDS = 1  # words of a query that is only a date, up to which its words are looked up too
+_SHORT_QUESTION = 8  # maximum words of a last line that depends on the lines before it
+_KEYWORDS = 1  # maximum words of a query that is only a date whose words are looked up too
 MAX_TEXT = 4000
 """Characters of a query that are parsed; only the embedder sees the rest."""
 
@@ -137,12 +137,12 @@ class Query:
         topic: Those of ``terms`` that name no participant (all, if only participants are named).
         kinds: Those of ``terms`` that say what kind of thing is asked for: "which editor ...".
         exact: Identifiers, words with a symbol and quoted phrases; they must match exactly.
-        forms: Those of ``terms`` that are part of an identifier to what finds all its spellings.
-        codes: The words of its identifiers, in which no typing error is searched for.
-        periods: Times it asks about: all that its dates may mean.
+        forms: Those of ``terms`` that are in an identifier, to the match for all its spellings.
+        codes: The words of its identifiers, which are not corrected.
+        periods: Times it asks about: all periods that its dates may mean.
         times: One tuple per date that it names: what it may mean, the likeliest first.
         days: The days that its periods are made of.
-        hollow: Whether no word tells what it is about: "what do you think".
+        hollow: Whether it names no subject: "what do you think".
         continues: Whether it is a short question after other lines, see `continues`.
         only_time: Whether it asks for a time and nothing else; then it has no ``terms``.
         last_talk: Whether it asks for the last conversation.
@@ -243,7 +243,7 @@ def parse(
 
 
 def wants_several(text: str) -> bool:
-    """Tell from the words of a query whether it wants several memories.
+    """Return whether a query, judged by its words, wants several memories.
 
     >>> wants_several("Which books did Ada read?"), wants_several("Which book did Ada read first?")
     (True, False)

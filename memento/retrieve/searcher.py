@@ -72,7 +72,7 @@ _MOST_OWED = 1_000
 """Maximum number of memories without a vector that a query counts; of more it says so. The count is
 for the message alone, and each memory costs a seek."""
 _FEW_LACK = 8
-"""If less than one row in so many has no vector, nobody counts which of them are active."""
+"""If less than one row in so many lacks a vector, the active ones among them are not counted."""
 _FOUND = frozenset(having("found"))
 _SAID = (Kind.EPISODE, Kind.QUESTION)
 """Kinds of the messages of a conversation."""
@@ -86,10 +86,10 @@ def _rows_since(connection: Session, ns: int, rev: int) -> list[RosterRow]:
 
 
 def _take(connection: Session, ns: int, held: Held, rows: list[RosterRow]) -> None:
-    """Take the new and changed rows into a namespace, or into a part of one.
+    """Apply new and changed rows to a namespace, or to a part of one.
 
-    A part has no trace of what is not in it: if a row left it, or one that was there before came
-    into it, it is read again.
+    A part must keep no trace of rows outside it: if a row left it, or an older row entered it, the
+    whole part is read again.
     """
     ours = _shown(held, rows)
     if held.shown:
@@ -172,8 +172,8 @@ class Searcher:
             ns: Its number.
             labels: Its labels.
             request: The request.
-            shown: Scopes that it shows to the namespace that asks; () if it asks itself. Then the
-                answer is that of a store which has nothing but the active memories of these scopes.
+            shown: Scopes that it shows to another namespace, which asks; () if it asks itself.
+                With scopes, the answer is that of a store with only their active memories.
         """
         began = time.perf_counter()
         source, took = self._source(labels, ns, shown), {"embed": 0.0}
@@ -229,7 +229,7 @@ class Searcher:
     def keep_outlines(self) -> None:
         """Write the outlines of namespaces to which many revisions came, for the next process.
 
-        Rows that are damaged now may be mended: an outline without them would hide them.
+        None is written while rows are damaged: it would still hide them after a repair.
         """
         for ns, held in self._kept.every():
             if not held.whole or not is_due(held.rev, held.filed):
@@ -244,9 +244,9 @@ class Searcher:
         return LedgerSource(self._ledger, ns, labels, self._tail, self._postings, shown)
 
     def _owing(self, source: LedgerSource) -> dict[str, str]:
-        """Report, as in ``missing``, memories that cannot be found by their meaning yet.
+        """Return an entry for ``missing`` if memories are not embedded yet.
 
-        They are counted again only after a write: the whole backlog of Chroma may have to be read.
+        They are recounted only after a write: counting may read the whole backlog of Chroma.
         """
         ns, moment, held = source.ns, source.moment, self._kept.hold((source.ns, ()))
         if held.owed is None or held.owed[0] != moment:
@@ -257,25 +257,25 @@ class Searcher:
         return {Tier.LONG.value: self._still_owed(ns, count, owed)} if owed else {}
 
     def _still_owed(self, ns: int, count: str, owed: int) -> str:
-        """Say how many memories are not embedded yet, and what helps."""
+        """Return a message: how many memories are not embedded yet, and what helps."""
         cure = self._trouble(ns).get("embedder", "flush(wait=True) waits for them")
         are = "memory is" if owed == 1 else "memories are"
         return f"{count} {are} still to be embedded; {cure}"
 
     def _name_server(self, ns: int, missing: dict[str, str]) -> None:
-        """Report a Chroma server that does not work, for which exact search answers."""
+        """Report a Chroma server that does not work; exact search answers instead."""
         if self._config.chroma.url is not None and (why := self._trouble(ns).get("long")):
             missing.setdefault(Tier.LONG.value, why)
 
     def _name_most_owed(
         self, ns: int, snap: Snapshot, nearest: Nearest | None, missing: dict[str, str]
     ) -> None:
-        """Report it if most of a namespace cannot be found by its meaning yet."""
+        """Report it if most active memories of a namespace are not embedded yet."""
         if self._embedding is None or Tier.LONG.value in missing:
             return
         has_vector = nearest.has_vector() if isinstance(nearest, Exact) else np.zeros(snap.n, bool)
         lack = snap.n - np.count_nonzero(has_vector)
-        if _FEW_LACK * lack > snap.live:  # of forgotten ones, some have a vector too
+        if _FEW_LACK * lack > snap.live:  # some forgotten ones have a vector too
             active = having_trait(snap.status, "found")
             owed = int(np.count_nonzero(active & ~has_vector))
             if 2 * owed > np.count_nonzero(active):
@@ -290,7 +290,7 @@ class Searcher:
                 yield Found(docid, cosine, chance, terms, ranks, folded=(), signs=signs)
 
     def _model(self, query: str, source: LedgerSource, missing: dict[str, str]) -> int | None:
-        """Return the number of the embedder; None if a query is not embedded."""
+        """Return the number of the embedder; None if the query is not to be embedded."""
         if self._embedding is None or not query.strip():
             return None
         try:
@@ -302,7 +302,7 @@ class Searcher:
     def _embedded(
         self, query: str, source: LedgerSource, snap: Snapshot, missing: dict[str, str]
     ) -> NDArray[np.float32] | None:
-        """Embed a query, with the words that were meant by typing errors; see `spellings.meant`."""
+        """Embed a query after correcting its typing errors; see `spellings.meant`."""
         assert self._embedding is not None  # noqa: S101 - it has a number
         written = former_question.without_successor(query)
         try:
@@ -344,7 +344,7 @@ class Searcher:
             began = time.perf_counter()
             vector = self._embedded(request.query, source, snap, missing)
             took["embed"] += time.perf_counter() - began
-        if request.query.strip():  # a blank one asks for no vectors, so none were loaded
+        if request.query.strip():  # vectors are not loaded for a blank query
             self._name_most_owed(source.ns, snap, nearest, missing)
         links = Links(self._ledger, source.ns, filters.now, self._config.dynamics, source.linked)
         meaning = None
@@ -438,10 +438,10 @@ class Searcher:
     ) -> tuple[State, Linked]:
         """Read the new and changed rows, and the vectors.
 
-        Both are of one moment: a vector of a row that is not known yet would be lost.
+        Both are read at one moment: the vector of a row not known yet would be lost.
         """
         held.rev, edition = self._follow_rows(connection, ns, held)
-        if not held.shown:  # how the owner used a memory, beside which others, is not shown
+        if not held.shown:  # usage by the owner is not shown to others
             held.strengths.follow(connection, ns)
         self._by_vector.follow(connection, ns, held, model)
         return (held.rev, edition), linked_in(connection, ns)
@@ -515,7 +515,7 @@ class Searcher:
         return tuple(hits)
 
     def _dated(self, ns: int, hits: Sequence[Hit], now: int) -> Iterator[Hit]:
-        """Note in messages that nothing which was learned from them holds any more."""
+        """Set ``until`` and ``newer`` on messages of which nothing that was learned still holds."""
         turns = {one.id: docid_of(ns, one.memory.seq) for one in hits if one.memory.kind in _SAID}
         found: Mapping[str, memories.Outdated] = {}
         if turns:
@@ -529,7 +529,7 @@ class Searcher:
     ) -> tuple[dict[int, Row], set[int]]:
         """Return rows as an answer shows them, and the row ids of those that are damaged."""
         same = filters.as_of is None and self._ledger.moment() == source.moment
-        known = source.rows if same else {}  # else one may have changed since its text was read
+        known = source.rows if same else {}  # else a row may have changed since it was read
         held = {docid: known[docid] for docid in docids if docid in known}
         garbled = {docid for docid, row in held.items() if not is_sound(row)}
         missing = [docid for docid in docids if docid not in held]
@@ -563,14 +563,14 @@ def _standing(found: Sequence[Found], shown: Mapping[int, Row]) -> Iterator[Foun
 
 
 def _counted(hits: Sequence[Hit], found: Sequence[Found], members: Docids) -> Iterator[Hit]:
-    """Number the memories of a part by their order in it: else the gaps would count the others."""
+    """Number the memories of a part by their order in it: gaps would reveal the others."""
     places = np.searchsorted(members, [one.docid for one in found]) + 1
     for hit, place in zip(hits, places.tolist(), strict=True):
         yield replace(hit, memory=replace(hit.memory, seq=place))
 
 
 def _with_chroma_or_exactly(ask: Callable[[bool], T]) -> T:
-    """Ask, and if Chroma fails or a file, ask for exact search: the ledger has all vectors."""
+    """Call ``ask``; if Chroma or a file fails, again for exact search, using the ledger."""
     try:
         return ask(False)
     except TierUnavailable:

@@ -1,8 +1,8 @@
 """Ask the namespaces that share memories with one as well, and join their answers.
 
 The memories that a namespace shows are searched as a store of their own: words, statistics and
-order are theirs alone, so that nothing tells of the others, nor of how any was used. The score of a
-hit compares within one answer only; so the scores of each answer are weighed by the confidence
+order are theirs alone, so that nothing reveals the others, or how any was used. Scores are
+comparable only within one answer; so the scores of each answer are weighed by the confidence
 of its best hit before the answers are joined.
 Nothing is written to a namespace that shares: no use is recorded there.
 """
@@ -66,7 +66,7 @@ def _answer(
 
 
 def _asked(c: Session, ns: int, request: Request) -> tuple[Request, dict[int, tuple[str, ...]]]:
-    """Return the request as it is put to the namespace, and the scopes that others show it."""
+    """Return the request with its redirected filters, and the scopes that others show."""
     owners = rows.by_owner(rows.shown_to(c, ns))
     shown = {other: tuple(sorted({*scopes})) for other, scopes in owners.items()}
     filters = rows.redirected(c, ns, request.filters)
@@ -77,10 +77,10 @@ def _asked(c: Session, ns: int, request: Request) -> tuple[Request, dict[int, tu
 
 
 def of_shared(request: Request) -> Request | None:
-    """Return a request as it is put to what other namespaces show.
+    """Return a request to other namespaces, or None if it asks for the past or for a session.
 
-    It never finds what is superseded, archived, forgotten or quarantined there, whatever the caller
-    asked for. The past is not shared, and a session is of one namespace; then it is None.
+    It finds only active memories there, whatever the caller asked for. The past is not shared, and
+    a session belongs to one namespace.
     """
     if request.filters.as_of is not None or request.filters.sessions:
         return None
@@ -93,8 +93,8 @@ def joined(
 ) -> Retrieval:
     """Join the answer of the namespace that asks with those of others that share with it.
 
-    Each answer keeps its order, so that a larger ``k`` only appends. A shared memory whose id the
-    namespace uses itself, one of ``taken``, is left out: the id would name two memories.
+    Each answer keeps its order, so that a larger ``k`` only appends. A shared memory is left out if
+    its id is in ``taken``, the ids the namespace uses itself: one id would name two memories.
     """
     lists = [list(own.hits)]
     lists += [[_as_shared(hit) for hit in one if hit.id not in taken] for one in others]
@@ -130,7 +130,7 @@ def _in_order(lists: Sequence[Sequence[Hit]]) -> Iterator[Hit]:
 
 
 def _told_once(hits: Iterator[Hit]) -> Iterator[Hit]:
-    """Leave out shared hits that say what an earlier hit says."""
+    """Leave out shared hits that say the same as an earlier hit."""
     told: set[str] = set()
     for hit in hits:
         said = gist(hit.text)
@@ -140,9 +140,9 @@ def _told_once(hits: Iterator[Hit]) -> Iterator[Hit]:
 
 
 def _as_shared(hit: Hit) -> Hit:
-    """Return a hit as another namespace sees it: trusted like an agent's word at most.
+    """Return a hit as another namespace sees it, with trust `Trust.AGENT` at most.
 
-    Nothing in it names a memory that is not shared.
+    References to other memories are removed.
     """
     memory = hit.memory
     kind = Trust.least([Trust.AGENT, memory.source.kind])

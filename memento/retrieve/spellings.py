@@ -34,13 +34,13 @@ else:
     distance, process = later("rapidfuzz.distance"), later("rapidfuzz.process")
 
 LEAST = 4
-"""Minimum number of letters in a word in which a typing error is searched for."""
+"""Minimum number of letters in a word that is corrected."""
 _LONG = 8
 """Minimum number of letters in a word in which two typing errors, or a wrong first letter, are
 accepted."""
 _CODE = re.compile(r"[a-z]{1,6}([0-9]+)", re.ASCII)
 _NOT_KEPT, _NEW = -1, -2
-_MOST_KNOWN = 10_000  # words that are not kept and yet known as such: numbers are endless
+_MOST_KNOWN = 10_000  # maximum number of words noted as not kept: numbers are endless
 _WORD_BYTES, _ROW_BYTES = 220, 230  # measured with tracemalloc
 
 
@@ -48,7 +48,7 @@ class Vocabulary:
     """The words of heard memories, kept up to date memory by memory.
 
     Attributes:
-        rev: Newest revision of the namespace that it knows; set by who follows the ledger.
+        rev: Newest revision of the namespace that it knows; set by the caller.
         first: Row id of the oldest memory whose words it holds.
     """
 
@@ -56,7 +56,7 @@ class Vocabulary:
         self.rev, self.first = 0, 0
         self._lock = threading.Lock()
         self._ids: dict[str, int] = {}
-        self._as_written: dict[str, int] = {}  # to the place of what is kept of it, or -1
+        self._as_written: dict[str, int] = {}  # word to its place, or -1
         self._words: list[str] = []
         self._count = np.zeros(0, np.intp)  # memories that have each word
         self._rows: dict[int, array[int]] = {}
@@ -65,7 +65,7 @@ class Vocabulary:
 
     @contextmanager
     def following(self) -> Iterator[None]:
-        """Let one thread at a time bring it up to date."""
+        """Hold the lock under which one thread at a time brings it up to date."""
         with self._lock:
             yield
 
@@ -88,11 +88,11 @@ class Vocabulary:
                     self.drop(docid)
                 row = self._rows[docid] = array("I", self._places(words))
                 fresh.append(row)
-        finally:  # what was read before an error is counted as well
+        finally:  # count what was read before an error as well
             self._count_in(fresh)
 
     def _places(self, words: Sequence[str]) -> set[int]:
-        """Return the places of what is kept of some words."""
+        """Return the places of those words that are kept."""
         known = self._as_written
         places = set(map(known.get, words, repeat(_NEW)))  # a third of what a loop costs
         if _NEW in places:
@@ -102,7 +102,7 @@ class Vocabulary:
         return places
 
     def _count_in(self, fresh: list[array[int]]) -> None:
-        """Count the words of rows that are new, and forget that they are."""
+        """Add the words of new rows to the counts, and clear the list of new rows."""
         ids = np.frombuffer(b"".join(fresh), np.uintc)
         count = np.bincount(ids, minlength=len(self._words))
         found = count > 0
@@ -202,7 +202,7 @@ def _number_of(word: str) -> str:
 
 
 def _is_kept(word: str) -> bool:
-    """Return whether a word may be what another one means: a long enough one, or an identifier."""
+    """Return whether a word may correct another one: it is long enough, or an identifier."""
     if word.isalpha():
         return len(word) >= LEAST and (word.isascii() or not is_unspaced(word))
     return _CODE.fullmatch(word) is not None
@@ -215,11 +215,11 @@ def _plain(word: str) -> str:
 
 
 CORRECTED = 0.7
-"""Share of its idf that a word counts in a memory that has it with a typing error."""
+"""Share of its idf that a word counts in a memory that has it after correction."""
 WEAK = 0.5
 """Share of its idf that a weak word counts beside a stronger one."""
 MEANT = 0.5
-"""Share of its idf that a word counts in a memory that has another word for the same."""
+"""Share of its idf that a word counts in a memory that has only a synonym."""
 _LONGEST = 500  # characters of a question in which typing errors are corrected for its vector
 _LETTERS = re.compile(r"(?<![\w-])[^\W\d_]{4,}(?![\w-])")  # whole words, and no part of a code
 _MOST = 3
@@ -230,7 +230,7 @@ _POSSESSIVE = 4
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """Something that must be in a memory exactly: what finds candidates, and which text has it."""
+    """Something that a memory must contain exactly: how to find candidates and check texts."""
 
     match: Match
     held_by: Callable[[str], bool]
@@ -260,10 +260,10 @@ def exact(quoted: Iterable[str], text: str, coded: Sequence[Code]) -> tuple[Exac
 
 
 def forms(coded: Iterable[Code], terms: Collection[str]) -> dict[str, Match]:
-    """Find for some words of a question how else they are looked up.
+    """Return the words of identifiers in a question, to the match for all spellings of each.
 
-    A word of an identifier leads to what finds all spellings of the identifier. The other words of
-    one that is written in several are looked up as they are.
+    Of an identifier written in several words, only its last word with a digit is included; the
+    others are looked up as they are.
 
     >>> forms(codes.codes("E2207"), ["e2207"])
     {'e2207': Any(parts=(Word(text='e2207'), Phrase(words=('e', '2207'))))}
@@ -294,11 +294,11 @@ def is_correctable(term: str) -> bool:
 
 
 def corrected(term: str, known: Vocabulary) -> Match | None:
-    """Find the words of a namespace that a word of a question, which is not among them, may mean.
+    """Find words of a namespace that may be meant by a word that is not among them.
 
     Returns:
-        What finds them; None if there are none. A number finds identifiers that end with it. A
-        name that ends in "s" may have another one, as in "chriss" for "Chris's".
+        The match for them; None if there are none. A number finds identifiers that end with it. A
+        final "ss" may be a possessive, as in "chriss" for "Chris's".
     """
     if term.isdigit():
         near = known.numbered(term)
@@ -308,11 +308,10 @@ def corrected(term: str, known: Vocabulary) -> Match | None:
 
 
 def meant(text: str, known: Callable[[], Vocabulary], names: Collection[str] = ()) -> str:
-    """Replace the words of a question that are typing errors for words of a namespace.
+    """Correct typing errors in a question, using the words of a namespace.
 
-    The words of memories are looked up with a typing error too, but a vector of a mistyped word is
-    near to nothing. The vocabulary is asked for only if a word is not common; names of participants
-    are no typing errors.
+    Looking up words tolerates typing errors, but the vector of a mistyped word is near nothing.
+    The vocabulary is requested only if a word is not common; ``names`` are not corrected.
     """
     if len(text) > _LONGEST:
         return text
@@ -334,13 +333,13 @@ def _may_be_mistyped(term: str) -> bool:
 
 
 def weights(terms: Collection[str], present: Mapping[str, bool]) -> list[float]:
-    """Weigh the words of a question: the weak ones count less if a memory has a stronger one."""
+    """Weigh the words of a question: weak words count less if a memory has a stronger one."""
     strong = any(present[term] for term in terms if term not in WEAK_WORDS)
     return [WEAK if strong and term in WEAK_WORDS else 1.0 for term in terms]
 
 
 def synonyms(terms: Iterable[str]) -> list[Match | None]:
-    """Return what finds other words for the same as each word; None if none are known."""
+    """Return the match for the synonyms of each word; None for a word without any."""
     return [_synonyms(term) for term in terms]
 
 
@@ -374,7 +373,7 @@ def _phrase(phrase: str) -> Exact:
 
 
 def _held(code: Code) -> Callable[[str], bool]:
-    pattern = cache(code.pattern)  # costly, and often no memory is there to be searched
+    pattern = cache(code.pattern)  # costly, and often there is no memory to search
     return lambda text: pattern().search(words.squeeze(text)) is not None
 
 

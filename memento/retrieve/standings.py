@@ -1,7 +1,7 @@
 """Of two memories that conflict, place the one that stands higher first.
 
-Links between the best candidates are one look at an index; a namespace without flagged pairs costs
-nothing. The scores stay with the places.
+Finding links between the best candidates takes one index lookup, and nothing in a namespace without
+flagged pairs. The scores stay with the places.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Quoted: TypeAlias = Callable[[Sequence[int]], Sequence[tuple[int, int]]]
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """The relations between memories of one namespace, as one query asks for them."""
+    """The relations between memories of one namespace, for one query."""
 
     ledger: Ledger
     ns: int
@@ -68,13 +68,13 @@ class Links:
 
 
 class Standings:
-    """Places the candidates of one query that conflict."""
+    """Orders conflicting candidates of one query."""
 
     def __init__(self, snap: Snapshot, opposed: Opposed) -> None:
         self._snap, self._opposed = snap, opposed
 
     def first(self, ranked: Sequence[Candidate], _said: Mapping[int, Said]) -> list[Candidate]:
-        """Give the higher one of each pair the better place of the two; they name each other."""
+        """Give the higher one of each pair the better place; note each in the other."""
         best = list(ranked[:DEPTH])
         if not best[1:]:
             return list(ranked)
@@ -94,7 +94,7 @@ class Standings:
 
 
 def _noted(one: Candidate, pairs: Sequence[tuple[int, int]]) -> Candidate:
-    """Note in a candidate which ones it conflicts with."""
+    """Add to a candidate the rows that it conflicts with."""
     others = [b if a == one.row else a for a, b in pairs if one.row in (a, b)]
     return replace(one, opposed=tuple(sorted({*one.opposed, *others}))) if others else one
 
@@ -128,15 +128,15 @@ def outside(
     """Find statements outside an answer that contradict memories in it and stand higher.
 
     Args:
-        session: Of any job.
+        session: An open session.
         ns: Namespace number.
         ids: Ids of the memories of the answer.
         now: Microseconds.
-        settings: With which the belief in a memory is computed.
+        settings: Settings for computing the belief in a memory.
 
     Returns:
-        Ids of memories of the answer to the moment of the latest such statement, microseconds. Only
-        statements count that hold, in the same scope or in one around it.
+        Ids of memories of the answer to the time of the latest such statement, microseconds. Only
+        statements count that hold now, in the same scope or one that contains it.
     """
     if not ids or not linked_in(session, ns).any_flagged:
         return {}

@@ -1,4 +1,4 @@
-"""Uses and verdicts move the candidates of a query to other places, and change nothing else.
+"""Reorder the candidates of a query by uses and verdicts; nothing else changes.
 
 The sums of the events are kept in RAM per namespace and follow the ledger by their stamps. Without
 any, nothing is computed and nothing moves. Scores stay with the places, so that limits and
@@ -41,11 +41,11 @@ _FADED = np.float32(-80.0)
 """Exponent below which nothing is left; smaller powers are subnormal, and slow to compute with."""
 _NEVER = -math.inf
 _FEELS = np.zeros(len(STATUSES), np.bool_)
-"""Code of a status to whether memories with it are moved."""
+"""Whether memories are moved, by the code of their status."""
 _FEELS[[STATUSES[status] for status in having("feels")]] = True
 BELIEF_WEIGHT, WORTH_WEIGHT, LINK_WEIGHT = 1.5, 0.5, 0.8
-"""Weights, in nats: of the log odds that a memory is right, of how much it helped, and of what
-memories lead to that are used together with the first hits."""
+"""Weights, in nats: of the log odds that a memory is right, of how much it helped, and of its links
+from first hits that are used together with it."""
 _OF_PLACE = 100
 """Bytes of the number of one memory and its place."""
 _OF_LINKS = 500
@@ -63,29 +63,29 @@ class Strengths:
     """The sums of the events of one namespace, in RAM. Thread-safe.
 
     Attributes:
-        learnt: What feedback taught; None while it taught nothing.
-        links: Row id of a memory to those that its links lead to, with the weights of the links;
-            only of links that act. Never changed in place.
+        learnt: Weights learned from feedback; None before any were learned.
+        links: Row id of a memory to the row ids that its active links lead to, with the weights of
+            these links. Never changed in place.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._stamp = -1
-        self._place: dict[int, int] = {}  # number of a memory to its place in these
+        self._place: dict[int, int] = {}  # sequence number of a memory to its index in these
         self._values: Floats = np.zeros((0, _WIDTH), np.float32)
-        self._times: Days = np.zeros((0, 2))  # moment, and moment of the last use or -inf, days
+        self._times: Days = np.zeros((0, 2))  # days: of the sums, of the last use or -inf
         self._days: list[int] = []
         self.learnt: Learnt | None = None
         self.links: Mapping[int, Mapping[int, float]] = {}
 
     @property
     def nbytes(self) -> int:
-        """Bytes of what is known."""
+        """Estimated bytes."""
         table = self._values.nbytes + self._times.nbytes + _OF_PLACE * len(self._place)
         return table + 40 * len(self._days) + _OF_LINKS * len(self.links)
 
     def follow(self, session: Session, ns: int) -> None:
-        """Read what changed."""
+        """Read the changed sums, links and weights from the ledger."""
         newest = usage_events.latest(session)
         if newest == max(0, self._stamp):
             return
@@ -97,7 +97,7 @@ class Strengths:
             ):
                 stability, day, good, bad, worth = numbers
                 if (known := folded.sums_in(sums)) is None:
-                    continue  # damaged: doctor names it
+                    continue  # damaged; doctor reports it
                 place = self._place.setdefault(docid & SEQ_MASK, len(self._place))
                 if place == len(self._values):
                     room = max(16, 2 * place)
@@ -127,7 +127,7 @@ class Strengths:
     def of(self, docids: NDArray[np.int64]) -> tuple[Rows, Floats, Days] | None:
         """Return which of some memories have sums, their values and their moments.
 
-        None if none have.
+        None if none of them have any.
         """
         if not self._place:
             return None
@@ -141,15 +141,15 @@ class Strengths:
             return some, self._values.take(places, axis=0), self._times.take(places, axis=0)
 
     def active_days(self, at: int) -> int:
-        """Count the days on which the namespace was used, until a moment, that day included."""
+        """Count the days on which the namespace was used, up to and including that of a moment."""
         return bisect_right(self._days, at // DAY)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moved:
-    """Candidates in the order of evidence and effects: their places, best first.
+    """The indexes of candidates in the order of evidence and effects, best first.
 
-    The scores stayed with the places; ``pull`` is evidence and effects together, and decides
+    The scores stayed with the places; ``pull`` is the sum of evidence and effects, and decides
     between equal scores; ``parts`` has the contribution of each effect by name.
     """
 
@@ -187,10 +187,9 @@ class Life:
     ) -> Moved | None:
         """Order candidates by evidence and effects; None if there is no effect.
 
-        Those that the query names, or that match it letter for letter, keep their places before the
-        others: memories change places only with those that match alike. ``order`` has the places of
-        the candidates to order, best first; ``named`` how each matches by name or letter for
-        letter, 0 for neither.
+        Candidates that the query names, or that match it exactly, stay before the others: places
+        are exchanged only between candidates that match alike. ``order`` has the indexes of the
+        candidates, best first; ``named`` rates the match by name or exact text, 0 for neither.
         """
         parts = self.effects(snap, rows, self._levelled(sums, named))
         linked = bool(self._known.links) and self._effect.acts
@@ -211,10 +210,10 @@ class Life:
     def _associated(
         self, snap: Snapshot, rows: Rows, order: Rows, pull: Floats, effects: Floats
     ) -> Floats | None:
-        """Return how far the first candidates lead to others by their links, in nats; None if not.
+        """Return what candidates gain by links from the first ones, in nats; None if nothing.
 
-        It is one hop. With the other effects together it is within the bound. Quarantined memories
-        lead nowhere and are led to by none.
+        Links are followed for one hop. With the other effects, the gain stays within the bound.
+        Quarantined memories neither give nor get any.
         """
         docids, links = snap.docid[rows], self._known.links
         seeds = order[: association.SEEDS]
@@ -241,11 +240,10 @@ class Life:
     def effects(
         self, snap: Snapshot, rows: Rows, levelled: Floats | None = None
     ) -> dict[str, Floats] | None:
-        """Return the effects on candidates, by name, in nats; None if nothing happened to any.
+        """Return the effects on candidates, by name, in nats; None if there are none.
 
-        Together they are within the bound: what exceeds it is taken from all of them alike.
-        Quarantined memories feel nothing. ``levelled`` is how far the differences of their evidence
-        are levelled.
+        Their sum is scaled to stay within the bound. Quarantined memories get no effect.
+        ``levelled`` is the result of `_levelled`.
         """
         if not self._effect.acts:
             return None
@@ -286,10 +284,10 @@ class Life:
         return Learnt(self._effect.use)
 
     def _levelled(self, sums: Floats, named: Floats) -> Floats | None:
-        """Return what candidates gain, or lose, as differences of evidence tell less; None if not.
+        """Return what candidates gain or lose if evidence has learned to count less; None if not.
 
-        The order of the evidence stays. A memory twice the bound behind the best gains no more:
-        no effect could bring it before that.
+        The order by evidence stays. The gain stops growing at twice the bound behind the best: no
+        effect could make up for more.
         """
         less = np.float32(1 - self._learnt.evidence)
         if not less:
@@ -327,10 +325,9 @@ class Life:
     def told(
         self, found: Sequence[tuple[Row, Mapping[str, float]]], *, weighed: bool
     ) -> list[dict[str, Any]]:
-        """Return what is known of each hit besides its evidence, as fields of ``Hit``.
+        """Return the fields of each ``Hit`` that follow from its usage.
 
-        ``weighed`` tells whether the evidence and effects of the hits, best first, give their
-        order.
+        ``weighed`` tells whether the hits, best first, are ordered by evidence and effects.
         """
         learns = weighed and self._effect.learn and self._effect.acts
         known = self._known.of(np.array([row.docid for row, _ in found], np.int64))
@@ -358,7 +355,7 @@ class Life:
         ]
 
     def _lives(self, some: Rows, values: Floats, times: Days) -> Iterator[tuple[int, _Lived]]:
-        """Yield the places of memories that something happened to, with what it adds up to."""
+        """Yield the index and the sums of each memory that has events."""
         age = self._now / DAY - times
         past = np.maximum(age[:, 0], 0)
         good, bad = self._counts(values.astype(np.float64), past).T
@@ -376,7 +373,7 @@ def _coefficients(decay: float) -> Floats:
 
 
 def bounded(found: Sequence[Floats], bound: float) -> list[Floats]:
-    """Cut effects so that all together stay within a bound: a share of each."""
+    """Scale effects by one factor so that their sum stays within a bound."""
     together = found[0] + found[1]
     for one in found[2:]:
         together = together + one
@@ -386,16 +383,16 @@ def bounded(found: Sequence[Floats], bound: float) -> list[Floats]:
 
 
 def _spread_out(some: Floats, places: Rows, count: int) -> Floats:
-    """Return values of all candidates: those of some, and 0 for the others."""
+    """Return an array with the given values at ``places``, and 0 elsewhere."""
     every = np.zeros(count, np.float32)
     every[places] = some
     return every
 
 
 def _by_pull(rows: Rows, order: Rows, pull: Floats, named: Floats) -> Rows:
-    """Order candidates that match the query alike by their pull, the newest first among equals.
+    """Order candidates that match the query alike by their pull, newest first among equals.
 
-    Rows are ascending, and so the places of newer candidates are larger.
+    Rows are ascending, so newer candidates have larger indexes.
     """
     if not named.any():
         latest = np.sort(order)[::-1]
@@ -411,9 +408,9 @@ def _by_pull(rows: Rows, order: Rows, pull: Floats, named: Floats) -> Rows:
 def _beside(
     found: Sequence[tuple[Row, Mapping[str, float]]], lives: Mapping[int, _Lived]
 ) -> Beside | None:
-    """Return what feedback on one of the first hits needs; None if there is no other.
+    """Return what feedback on one of the first hits needs; None if there is only one.
 
-    Hits that the query names stand where they do for another reason.
+    Hits that the query names are left out: they owe their places to the name.
     """
     plain = [place for place, (_, terms) in enumerate(found) if not terms.get("exact")]
     first = plain[: learnt_weights.MOST_BESIDE]

@@ -3,8 +3,8 @@
 Both have the same vectors. Chroma only chooses candidates, whose cosines are computed from the
 stored vectors, so that scores and order are those of exact search.
 
-What a namespace shows to another is searched by the vectors of its members alone, in RAM: files and
-Chroma are of the whole namespace.
+The part of a namespace that it shows to another is searched in RAM, by the vectors of its members
+alone: files and Chroma cover the whole namespace.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ TAIL = 4_096
 a sixteenth of the file if that is more, up to four times as many: comparing 4,096 takes 0.4 ms."""
 _SHARE = 16
 _ROOM = 2
-"""So many times the size of the file has to be free on the disk before it is written."""
+"""Free disk space needed to write the file, in multiples of its size."""
 _AGAIN = 4
 """If one of so many vectors in the file is outdated, all are written again."""
 MORE = 32
@@ -56,7 +56,7 @@ second of CPU that Chroma takes to import. A process that writes has opened it b
 
 
 class VectorSearch:
-    """Keeps the vectors of namespaces at hand, and searches them. The caller holds their locks.
+    """Loads the vectors of namespaces and searches them. The caller holds their locks.
 
     Args:
         ledger: The store.
@@ -78,7 +78,7 @@ class VectorSearch:
         self._damaged: set[str] = set()  # marks of files that hold a damaged vector
 
     def is_at_hand(self, held: Held) -> bool:
-        """Return whether the vectors of a namespace were followed, and no damage was seen since."""
+        """Return whether the vectors of a namespace are loaded and not known to be damaged."""
         table = None if held.vectors is None else held.vectors.table
         return held.vectors is not None and (table is None or table.mark not in self._damaged)
 
@@ -96,9 +96,9 @@ class VectorSearch:
             self._filing.write(ns, lambda folder: self._write_all(folder, ns, model, dim))
 
     def follow(self, connection: Session, ns: int, held: Held, model: int | None) -> None:
-        """Bring the vectors of a namespace, made by a model, up to date with a read.
+        """Bring the vectors of a namespace, made by one model, up to date.
 
-        All rows were followed in it before: a vector of a row that is not known yet would be lost.
+        The same read must have followed the rows: the vector of an unknown row would be lost.
         """
         if model is None or self._embedding is None:
             return
@@ -142,9 +142,9 @@ class VectorSearch:
         *,
         exact: bool,
     ) -> Exact | None:
-        """Return the search of one query, by who answers it; None if nothing has a vector.
+        """Return the search for one query, exact or by Chroma; None if nothing has a vector.
 
-        ``allowed`` rows pass the filters, None without filters; ``exact`` means not to ask Chroma.
+        ``allowed``: how many rows pass the filters, None without filters. ``exact``: never Chroma.
         """
         found = held.vectors
         if found is None or not found.embedded:
@@ -197,7 +197,7 @@ class VectorSearch:
         self._damaged.add(table.mark)
 
     def _settle(self, ns: int, held: Held, snap: Snapshot) -> None:
-        """Write the tail to the file if it is long; the next query opens that again."""
+        """Write the tail to the file if it is long; the next query reopens the file."""
         found = held.vectors
         assert found is not None  # noqa: S101 - see search
         tail, table, model = len(found.tail), found.table, found.source[0]
@@ -233,13 +233,13 @@ class VectorSearch:
 
 
 class Exact:
-    """Compares all vectors of a namespace; a `Nearest`. It is told of damaged files."""
+    """A `Nearest` that compares all vectors of a namespace; it reports damaged files."""
 
     def __init__(
         self, vectors: Vectors, snap: Snapshot, note_damage: Callable[[Table], None]
     ) -> None:
         self._vectors, self._snap, self._note_damage = vectors, snap, note_damage
-        self._asked: tuple[Floats, Floats] | None = None  # the last vector, and its cosines
+        self._asked: tuple[Floats, Floats] | None = None  # the last vector and its cosines
 
     def nearest(self, vector: Floats, n: int, allowed: Mask) -> tuple[Rows, Floats]:
         """Return the n nearest allowed rows, nearest first."""
@@ -261,7 +261,7 @@ class Exact:
         return self._every(vector)[rows], self._vectors.known[rows]
 
     def lengths(self, rows: Rows, before: Links, after: Links, share: np.float32) -> Floats:
-        """Return the lengths of vectors with shares of those before and after; 1 for none."""
+        """Return the lengths of vectors with shares of their neighbours; see `Vectors.lengths`."""
         with self._checked():
             return self._vectors.lengths(rows, before, after, share)
 
@@ -285,7 +285,7 @@ class Exact:
 
 
 class ByChroma(Exact):
-    """Compares the nearest that Chroma names, and what Chroma lacks; a `Nearest`.
+    """A `Nearest` that compares the nearest rows by Chroma and the rows that Chroma lacks.
 
     ``chroma`` returns the ids of the nearest that it knows, ``docids`` translates them, and
     ``lacking`` are the rows whose vectors it lacks, ascending.
@@ -333,7 +333,7 @@ class ByChroma(Exact):
 def _of_members(
     connection: Session, members: Docids, model: int
 ) -> Iterator[list[tuple[int, bytes]]]:
-    """Read the vectors of a part of a namespace, in bites that bound memory."""
+    """Read the vectors of a part of a namespace, in batches that bound memory."""
     for start in range(0, len(members), vectors.BITE):
         bite = members[start : start + vectors.BITE].tolist()
         yield list(vectors.read(connection, bite, model).items())

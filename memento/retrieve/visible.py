@@ -93,9 +93,9 @@ def allow(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Open:
-    """The rows that a query without filters may find, valid as long as no row changes.
+    """The rows that a query without filters may find, as long as no row changes.
 
-    From ``since`` until ``until``, exclusive, when a memory expires or ends; microseconds.
+    Valid from ``since`` until ``until``, exclusive, when a memory expires or ends; microseconds.
     """
 
     mask: Mask
@@ -123,7 +123,7 @@ def _limit_times(mask: Mask, snap: Snapshot, filters: Filters) -> None:
 def _holding(snap: Snapshot, filters: Filters) -> Mask:
     """Mark the rows that are valid at the moment asked about.
 
-    Rows of the past, which are shown on request only, need not be valid now.
+    Rows of the past, shown only on request, need not be valid now.
     """
     if filters.as_of is None:
         holds: Mask = snap.valid_until > filters.now
@@ -160,7 +160,7 @@ def chosen(source: LedgerSource, snap: Snapshot, filters: Filters) -> Mask:
 
 
 def set_aside(source: LedgerSource, snap: Snapshot, filters: Filters) -> Mask | None:
-    """Mark the rows that only their name finds; None if there are none, or none are wanted."""
+    """Mark the rows found only by name; None if there are none, or none are wanted."""
     if filters.statuses != _FOUND or not snap.named_only:
         return None
     return chosen(source, snap, replace(filters, statuses=BY_NAME))

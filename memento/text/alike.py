@@ -1,8 +1,8 @@
 """Return whether two statements say the same in nearly the same words. Pure.
 
-Only words that carry no difference may differ: two statements are never alike if one has a number,
-a date, a name, an identifier, a quotation or a negation that the other has not, or if one has the
-opposite of a word of the other.
+Only unimportant words may differ: two statements are never alike if one has a number, a date, a
+name, an identifier, a quotation or a negation that the other lacks, or if one has the opposite of
+a word in the other.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DENIALS = """
     nao nem nenhum nenhuma sem
 """
 _NOT = frozenset(_DENIALS.split())
-"""Words that turn a statement round; besides, whatever ends in "n't"."""
+"""Words that negate a statement, as do those that end in "n't"."""
 _WHEN = """
     monday tuesday wednesday thursday friday saturday sunday january february march april may june
     july august september october november december today yesterday tomorrow morning noon evening
@@ -38,7 +38,7 @@ _TIMES = frozenset(_WHEN.split())
 _PAIRS = (
     "on off, open closed, up down, in out, left right, hot cold, warm cold, early late, old new,"
     " high low, more less, most least, big small, large small, long short, good bad, best worst,"
-    " like dislike, likes dislikes, love hate, loves hates, love hates, start stop, starts stops,"
+    " like dislike, likes dislikes, love hate, loves hates, start stop, starts stops,"
     " enabled disabled, enable disable, allow forbid, allowed forbidden, always never, true false,"
     " yes no, buy sell, buys sells, bought sold, win lose, won lost, push pull, north south,"
     " east west, before after, above below, inside outside, accept reject, accepted rejected,"
@@ -50,16 +50,16 @@ _PAIRS = (
 OPPOSITES = frozenset(
     frozenset(pair.split()) for pair in _PAIRS.split(",") if len(set(pair.split())) > 1
 )
-"""Pairs of words of which one says the contrary of the other."""
+"""Pairs of opposite words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A statement, as it is compared.
+    """A statement, prepared for comparison.
 
     Attributes:
-        content: Its words but the most common ones.
-        marks: What may not differ, in order: numbers, names, quotations and the like.
+        content: Its words without the most common ones.
+        marks: Tokens that must not differ, in order: numbers, names, quotations and the like.
         asks: Whether it is a question.
         every: All its words.
     """
@@ -82,7 +82,7 @@ def read(text: str) -> Said:
 
 
 def _marks(text: str) -> Iterator[str]:
-    """Yield what may not differ."""
+    """Yield the tokens that must not differ."""
     for match in _TOKEN.finditer(text):
         token = match.group()
         bare = token.strip(_EDGES)
@@ -101,7 +101,7 @@ def _marks(text: str) -> Iterator[str]:
 
 
 def _leads(text: str, at: int) -> bool:
-    """Return whether a sentence begins at a place; only the gap before it is read."""
+    """Return whether a sentence begins at an index, judged by the text before it."""
     before = at
     while before and text[before - 1].isspace():
         before -= 1

@@ -1,8 +1,8 @@
-"""Tell which kind of answer a question wants, and whether a text holds that kind. Pure.
+"""Find out which kind of answer a question wants, and whether a text holds it. Pure.
 
-"Who helps Dad?" wants a person, "what can't Otis eat?" something that is not so. A text with a name
-or with a "no" is not an answer yet, but of two texts that fit the question equally well it is the
-likelier one. English, with the commonest question words of German, Spanish and French.
+"Who helps Dad?" wants a person, "what can't Otis eat?" a negation. A text with a name or a "no" is
+not necessarily an answer, but of two texts that fit the question equally well it is the likelier.
+English, with the commonest question words of German, Spanish and French.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _QUOTE = "['’]?"  # noqa: RUF001 - a real apostrophe
 
 
 def _any_word(*alternatives: str, needs: str | None = None) -> Small:
-    """Return what finds one of some words.
+    """Return a pattern that finds any of some words.
 
     Args:
         alternatives: The words, as patterns.
-        needs: Parts of the ASCII ones among them, see `Small`; None for a cheap pattern.
+        needs: Parts of the ASCII words, separated by spaces, see `Small`; None if it is cheap.
     """
     parts = None if needs is None else needs.split()
     return Small(rf"\b(?:{'|'.join(alternatives)})\b", needs=parts)
@@ -106,7 +106,7 @@ _NUMBER = Small(
     rf"\d|\b(?:{'|'.join(_NUMBER_WORDS.split())})\b", needs=(*"0123456789", *_NUMBER_WORDS.split())
 )
 _SPELLED_NUMBER = Small(rf"^\D*\b(?:{'|'.join(_SPELLED.split())})\b\D*$", needs=_SPELLED.split())
-"""No digit earns it anything elsewhere, see ``retrieve.evidence.Weights``."""
+"""For text without digits: these are evidence already, see ``retrieve.evidence.Weights``."""
 _A_NUMBER = rf"(?:\d{{1,3}}|{'|'.join(_SPELLED.split())})"
 _AGE = Small(
     r"\b(?:born|birthday|aged?|years?\s+old|year-old|(?:19|20)\d\d"
@@ -167,9 +167,9 @@ _HELD = (
     (_ASKS_HOW_OFTEN, _OFTEN, 0.7),
     (_ASKS_WHERE, _PLACE, 0.3),
 )
-"""The thing a question asks for, the sign of it in an answer, and the weight of that sign."""
+"""Pattern of a question, pattern of its answer, and the weight of the latter."""
 _LOOSE = frozenset({_TIME, _OFTEN})
-"""Signs that an answer often lacks: it says when in many other ways."""
+"""Signs that answers often lack, because they say when in many other ways."""
 _ASKS_KIND = {
     "decision": _ASKS_DECISION,
     "rule": _ASKS_RULE,
@@ -187,11 +187,11 @@ class Form:
 
     Attributes:
         who: Whether it wants a person.
-        held: Patterns that an answer holds, each with its value.
+        held: Patterns to be found in an answer, each with its value.
         kinds: Kinds of memory that an answer is likely to have, to their value.
-        spoken: Words of the question, which are no answer to it.
-        strict: Whether a note that holds no such thing is hardly an answer: a number, an age, a
-            colour, a place or a negation is asked for. People and times are told in many ways.
+        spoken: Words of the question, which do not count as an answer.
+        strict: Whether a note without that is hardly an answer: a number, an age, a colour, a place
+            or a negation is wanted. People and times are expressed in many ways.
     """
 
     who: bool
@@ -202,7 +202,7 @@ class Form:
 
     @property
     def may_be_rule(self) -> bool:
-        """Whether a rule may be the answer: it asks for one, or for no person and no thing."""
+        """Whether a rule may be the answer: the question wants one, or no person or thing."""
         return not (self.who or self.held) or any(kind == "rule" for kind, _ in self.kinds)
 
     def fit(self, text: str, kind: str, common: Callable[[str], bool] | None = None) -> float:
@@ -211,8 +211,8 @@ class Form:
         Args:
             text: The text.
             kind: The kind of the memory.
-            common: Tells whether a lower-case word is common, so that the first word of a text is
-                no name; None if no first word is to count as a name.
+            common: Returns whether a lower-case word is common; such a first word of a text is no
+                name. None if a first word never counts as a name.
         """
         read = text[:_READ]
         value = sum(worth for pattern, worth in self.held if pattern.found_in(read))
@@ -224,7 +224,7 @@ class Form:
         return min(1.0, value)
 
     def _names_another(self, text: str, common: Callable[[str], bool] | None) -> bool:
-        """Return whether a text has a name that the question does not have, and not of a place."""
+        """Return whether a text has a name that is not in the question and is not of a place."""
         found = [
             part.lower() for name in _NAME.findall(_AT.sub(" … ", text)) for part in name.split()
         ]

@@ -1,6 +1,6 @@
-"""Recognise what says nothing: greetings, thanks, short reactions, acknowledgements. Pure.
+"""Recognise texts without content: greetings, thanks, short reactions, acknowledgements. Pure.
 
-No memory bears on "ok" or "thanks, that is all!", whatever word or vector it shares with one, and a
+No memory is relevant to "ok" or "thanks, that is all!", whatever words or vector they share, and a
 turn that says "Noted." or "C'est noté, merci !" answers nothing.
 """
 
@@ -39,7 +39,7 @@ take care tag morgen nacht dank schön alles beaucoup nuit journée d très día
 tarde tudo je wel
 """
 _BESIDE = frozenset(_BESIDE_WORDS.split())
-"""Words that may stand beside the others, but mean something when alone."""
+"""Words that may accompany the others, but have content when alone."""
 _EITHER = _PHATIC | _BESIDE
 
 
@@ -76,7 +76,7 @@ o os as está com prazer sem foi muito eu um
 mam to nie ma za co się dobrze я все всё это не за что det är jag har den
 """
 _LINKING = _EITHER.union(_ACKNOWLEDGING, _LINKING_WORDS.split())
-"""Words that may stand beside those that acknowledge."""
+"""Words that may accompany those that acknowledge."""
 
 
 def is_acknowledgement(text: str) -> bool:

@@ -54,9 +54,9 @@ class Code:
 
     Attributes:
         parts: Its runs of letters and of digits, folded, in order.
-        words: The words that it is written in.
-        sure: Whether it is one; "5 km" and "27b" may just be an amount.
-        short: What its word may be shortened to: "error 14" may be ``E-14`` or ``ERR14``.
+        words: Its words as written in the question.
+        sure: Whether it is certainly one; "5 km" and "27b" may be amounts.
+        short: Abbreviations of its word: "error 14" may be ``E-14`` or ``ERR14``.
     """
 
     parts: tuple[str, ...]
@@ -65,7 +65,7 @@ class Code:
     short: tuple[str, ...] = ()
 
     def spellings(self) -> list[tuple[str, ...]]:
-        """List the sequences of words in which it may be written, as it is written first."""
+        """List the sequences of words in which it may be written, the given one first."""
         joined = "".join(self.parts)
         found = [self.words, *_ways(self.parts)]
         if joined.isdigit() or _is_grouped(self.parts):
@@ -77,7 +77,7 @@ class Code:
     def pattern(self) -> re.Pattern[str]:
         """Make the pattern that finds it in a squeezed text, however it is written.
 
-        A number in doubt is found only behind the shortened word: what counts errors is no code.
+        If unsure, a number counts only after an abbreviated word: "14 errors" is no code.
         """
         joined = "".join(self.parts)
         if joined.isdigit() or _is_grouped(self.parts):
@@ -136,7 +136,7 @@ def numbers(text: str) -> list[str]:
 
 
 def numbered(number: str) -> re.Pattern[str]:
-    """Make the pattern that finds an identifier by its number, in a text as it was given.
+    """Make the pattern that finds an identifier by its number in a text that is not folded.
 
     >>> found = numbered("4471").search
     >>> bool(found("see E-4471")), bool(found("paid 4471 euros")), bool(found("see E-4417"))
@@ -209,7 +209,7 @@ def _single(token: str) -> Iterator[Code]:
 
 
 def _pair(tokens: Sequence[str], *, loud: bool) -> Iterator[Code]:
-    """Yield the identifier that a word and the number after it make, or a number and its unit."""
+    """Yield the identifier in two tokens: a word and a number, or a number and its unit."""
     if len(tokens) < 2 or not all(token.isascii() and token.isalnum() for token in tokens):  # noqa: PLR2004
         return
     first, second = tokens
@@ -228,7 +228,7 @@ def _pair(tokens: Sequence[str], *, loud: bool) -> Iterator[Code]:
 
 
 def _shortened(word: str) -> tuple[str, ...]:
-    """List the beginnings of a word that may stand for it before a number."""
+    """List the abbreviations of a word that may stand before a number."""
     return tuple(word[:size] for size in range(1, min(_SHORT + 1, len(word))))
 
 
@@ -245,7 +245,7 @@ def _cut(joined: str, size: int) -> tuple[str, ...]:
 
 
 def _ways(parts: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield the ways of joining neighbouring parts to words: apart, joined, and between."""
+    """Yield the ways to write parts as words: all apart, all joined, some joined."""
     yield parts
     yield ("".join(parts),)
     if len(parts) > _MOST_PARTS:

@@ -51,12 +51,12 @@ class Tongue:
         ways: First letters of "last", "this", "next" to -1, 0, 1.
         numbers: Number words to their value.
         ordinals: "first" and its like to their value; "last" is -1, "penultimate" -2.
-        relations: Word to what it makes of a date: ``after``, ``before``, ``within``, ``from``.
-        offset: Pattern of what before a date leads to another: "a week from", "the Friday before".
-        later: Pattern of what after a day leads to a later one: "Friday week".
+        relations: Word to its relation to a date: ``after``, ``before``, ``within``, ``from``.
+        offset: Pattern of words before a date that change it: "a week from", "the Friday before".
+        later: Pattern of words after a day that move it to a later one: "Friday week".
         common: Frequent words by which the language is recognised; empty where the script tells.
-        doubtful: Date words that are also words of other languages, read only in sure texts.
-        hollow: Folded words that ask for no subject.
+        doubtful: Date words that other languages have too, read only if the language is certain.
+        hollow: Folded words that do not name a subject.
         past: Pattern of the words by which a question is about the past; "" if there is none.
         future: The same for the future.
     """
@@ -139,7 +139,7 @@ def _filled(pattern: str, parts: Mapping[str, str]) -> str:
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern when its language is met first; all of them take 20 ms."""
+    """Compile a pattern on first use of its language; compiling all takes 20 ms."""
     return re.compile(pattern, re.IGNORECASE)
 
 
@@ -150,10 +150,10 @@ _DIGIT = re.compile(r"\d")
 
 
 def tongues(text: str) -> list[tuple[Tongue, bool]]:
-    """Guess the languages whose dates a text may hold, each with whether it is that language.
+    """Guess the languages of the dates in a text, each with whether it is certain.
 
-    Japanese and Chinese are told by their script; the others by their frequent words. A text with
-    none of these may be in any of them, but then words that several languages share are not read.
+    Japanese and Chinese are recognised by script, the others by frequent words. A text with none
+    of these may be in any of them, but then words that several languages share are not read.
     English is always among them, and first.
     """
     english = _tongue("en")

@@ -66,7 +66,7 @@ _FEASTS: dict[str, tuple[int, int] | int] = {
     "weihnachten": (12, 25), "ostern": 0, "pfingsten": 49, "pâques": 0, "navidad": (12, 25),
     "pascua": 0,
 }  # fmt: skip
-"""Days of the year by name: month and day, or days after Easter Sunday. Thanksgiving is apart."""
+"""Yearly days by name: month and day, or days after Easter Sunday. Thanksgiving is separate."""
 _NAMES = {
     name: name.replace("'s ", r"(?:['’]s|s['’]?)?\s+").replace(" ", r"\s+")  # noqa: RUF001 - real
     for name in sorted((*_FEASTS, "thanksgiving"), key=len, reverse=True)
@@ -94,7 +94,7 @@ _VERB_MAY = re.compile(r"may\s+(?:be|have|also|not|feel|i|we|you|want|need)\b", 
 
 
 Years = Callable[[int, date], Iterator[int]]
-"""Gives the years of a date that names none, from its month and the day it is said."""
+"""Yields the years of a date without a year, from its month and the day it was said."""
 
 
 class Mention(NamedTuple):
@@ -104,8 +104,8 @@ class Mention(NamedTuple):
         start: Index of its first character.
         end: Index after its last character.
         periods: Periods that it may mean: several if it names no year, or only a weekday.
-        loose: Whether it is a weekday or weekend that nothing tells from those before and after.
-        slack: Days at each end of a period beside those that are named: stories are not exact.
+        loose: Whether it is a weekday or weekend that may be any of several weeks.
+        slack: Days added at each end of a named period, because stories are not exact.
         dated: Whether it names the day of a month: "8 May", "the 8th".
         open: Whether all the time before is meant: "before March".
     """
@@ -141,12 +141,12 @@ def mentions(text: str, on: date, years: Years) -> Iterator[Mention]:
 
 
 def nearest_year(month: int, on: date) -> Iterator[int]:
-    """Yield the year in which a statement means a month without a year."""
+    """Yield the year meant by a statement that names a month without a year."""
     yield on.year if month <= on.month + _AHEAD else on.year - 1
 
 
 def _may_speak_of_dates(text: str) -> bool:
-    """Tell cheaply whether the full pattern can find a date at all."""
+    """Return, cheaply, whether the full pattern may find a date."""
     found = set(_TOKEN.findall(text.lower()))
     years = (token for token in found if len(token) == 4 and token.isdecimal())  # noqa: PLR2004
     return not found.isdisjoint(_TELLING) or any(years)
@@ -162,7 +162,7 @@ def _mentions(text: str) -> Iterator[re.Match[str]]:
 
 
 def _is_month(text: str, match: re.Match[str]) -> bool:
-    """Tell a month from the verb "may" and from names such as Jan, which need more context."""
+    """Return whether it is a month, not the verb "may" or a name such as Jan."""
     at = match.start("month")
     name = text[at : match.end("month")]
     if match["year"] or name.lower() in _PLAIN_MONTHS:
@@ -202,7 +202,7 @@ def _month(match: re.Match[str], on: date, years: Years) -> Iterator[Period]:
 def _yearly(
     match: re.Match[str], on: date, years: Iterator[int], read: Callable[[int], Period]
 ) -> Iterator[Period]:
-    """Read what is once a year: in a year that is named, the last, the next, or each of some."""
+    """Read a yearly event: in the year named, the last, this or the next one, or of each year."""
     if match["year"] or not match["way"]:
         told = [int(match["year"])] if match["year"] else years
         return (one for year in told for one in known(year, read))
@@ -276,7 +276,7 @@ def around(middle: date, slack: int) -> Period:
 
 
 def months(year: int, month: int, count: int = 1) -> Period:
-    """Return so many whole months from a month on."""
+    """Return ``count`` whole months, beginning with the given one."""
     first = date(year, month, 1)
     return Period(first.toordinal(), (first + relativedelta(months=count, days=-1)).toordinal())
 

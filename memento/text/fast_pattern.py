@@ -10,16 +10,15 @@ from functools import cached_property
 class Small:
     """A pattern, written in lower case, that also matches capital letters.
 
-    ASCII text is searched in lower case and with ``re.ASCII``, which saves a third: a look at a
-    table tells whether a character is part of a word. Other text is searched with
-    ``re.IGNORECASE``: there small letters may be of another length. Each is compiled when it is
-    needed first: all that a query imports take 20 ms.
+    ASCII text is searched in lower case and with ``re.ASCII``, which saves a third: a table tells
+    which characters are part of a word. Other text is searched with ``re.IGNORECASE``, because
+    lower case may change its length. Each is compiled on first use: those of a query take 20 ms.
 
     Args:
         pattern: The pattern, without capital letters.
         flags: Other flags of ``re.compile``.
-        needs: Parts of words, of which one is in every ASCII text that the pattern matches: to look
-            for all of them costs a fraction of an expensive pattern. None for a cheap pattern.
+        needs: Strings of which every matching ASCII text contains at least one: looking for them
+            costs a fraction of an expensive pattern. None for a cheap pattern.
 
     Attributes:
         pattern: As given.
@@ -57,7 +56,7 @@ class Small:
 
 
 def holds_any(text: str, parts: Sequence[str]) -> bool:
-    """Return whether a text holds one of some parts, at half the cost of ``any``.
+    """Return whether a text contains any of some strings, at half the cost of ``any``.
 
     >>> holds_any("on monday", ["sun", "mon"]), holds_any("on monday", ["tue"])
     (True, False)

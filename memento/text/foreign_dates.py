@@ -1,8 +1,8 @@
 """Find dates by the tables of six languages, and in numbers. Pure.
 
 The months, seasons and feasts of English are read by `dates`; `date_tables` has the other words for
-time of English and of five more languages, and numeric dates. What leads from one date to another
-in any of them ("a week from Friday", "the Monday after Easter") is a date itself; see `composed`.
+time of English and of five more languages, and numeric dates. A date relative to another one ("a
+week from Friday", "the Monday after Easter") is read by `composed`, in any of them.
 
 A general library was measured first and not used: on 41 short questions in these languages its
 search found the right day, week or month for 30, and for two of the others a wrong day.
@@ -42,14 +42,14 @@ _SO_FAR = re.compile(
 _NEARBY = 6  # alternatives of a weekday that is named alone
 _Groups = Mapping[str, str | None]
 _LED_BY = 48  # characters before a date, in which "the second Monday of the" stands
-_NEAR = 16  # characters before a date, in which the last two of them are
+_NEAR = 16  # characters before a date that hold the last two words
 _STEPS = 3  # "the day after the second Monday of June" takes two
 _MONTH = 28  # days of the shortest one
 _YEAR = 366
 _WEEK = 7
 _SATURDAY = 5
 _WEEKEND = 3  # days, with the evening before
-_NEARLY = 3  # days: what is weeks away is rarely said to the day
+_NEARLY = 3  # days: people rarely say to the day what is weeks away
 _STEP = {
     "day": relativedelta(days=1),
     "week": relativedelta(weeks=1),
@@ -92,7 +92,7 @@ def mentions(text: str, on: date, years: Years) -> Iterator[Mention]:
 
 
 def composed(found: Iterable[Mention], text: str, on: date) -> Iterator[Mention]:
-    """Read each date with the words beside it that lead from it to another.
+    """Combine each date with words beside it that make it another, as in "a week from Friday".
 
     Args:
         found: The dates in a text.
@@ -129,7 +129,7 @@ def _longer(one: Mention, text: str, spoken: Iterable[Tongue], on: date) -> Iter
 def _led(
     one: Mention, start: int, end: int, groups: _Groups, relation: str, tongue: Tongue
 ) -> Iterator[Mention]:
-    """Read the time to which the words from ``start`` to ``end`` lead from a date among them."""
+    """Read the time named from ``start`` to ``end``, where the date ``one`` is a part."""
     nth, number, wd, unit = (groups.get(name) for name in ("nth", "n", "wd", "u"))
     unit = unit and str(_look(tongue.units, unit))
     at = int(_look(tongue.weekdays, wd)) if wd else _SATURDAY if unit == "weekend" else None
@@ -149,7 +149,7 @@ def _led(
     wide = _NEARLY if vague else int(unit == "weekend")
     slack = (_NEARLY, _NEARLY) if vague else (wide, 0)
     counted = relation == "within" and nth and (at is not None)
-    if periods or (counted and one.periods[0].days >= _MONTH):  # a fifth Friday that there is not
+    if periods or (counted and one.periods[0].days >= _MONTH):  # a fifth Friday that does not exist
         wider = (Period(one.start - wide, one.end + wide) for one in periods)
         loose = one.loose and not coming
         yield Mention(start, end, tuple(dict.fromkeys(wider)), loose, slack)
@@ -187,7 +187,7 @@ def _periods(
 
 
 def _look(table: Mapping[str, int] | Mapping[str, str], word: str) -> int | str:
-    """Find a word by the longest of the table's beginnings that it has."""
+    """Return the entry of the longest prefix of a word in a table."""
     folded = " ".join(word.lower().lstrip("个個").split())
     begun = [start for start in table if folded.startswith(start)]
     if not begun:
@@ -229,7 +229,7 @@ def _near(groups: _Groups, tongue: Tongue, on: date, _years: Years) -> Iterator[
 
 
 def _moved(on: date, unit: str, by: int) -> Period:
-    """Move by whole units; what is far away is rarely said to the day."""
+    """Return the day or period ``by`` units away; weeks have slack, as few people are exact."""
     if unit in {"day", "week", "fortnight"}:
         return around(on + _STEP[unit] * by, 0 if unit == "day" else _NEARLY)
     if unit == "month":
@@ -246,7 +246,7 @@ def _ahead(
 
 
 def _span(groups: _Groups, tongue: Tongue, on: date, _years: Years) -> Iterator[Period]:
-    """Read "the last three days" as the days up to today."""
+    """Read "the last three days" or "the next three days" as the days up to or from today."""
     length = _STEP[str(_look(tongue.units, groups["u"] or ""))] * _count(groups["n"] or "", tongue)
     back = int(_look(tongue.ways, groups["way"] or "")) < 0
     first, last = (on - length, on) if back else (on, on + length)
@@ -272,7 +272,7 @@ def _shift(groups: _Groups, tongue: Tongue, on: date, _years: Years) -> Iterator
 
 
 def _weekday_in(on: date, number: int, by: int, *, spaced: bool) -> Period:
-    """Read "last Monday" as the last one before today, but 上周一 as the one of last week."""
+    """Read "last Monday" as the last one before today, but 上周一 as Monday of last week."""
     if spaced:
         return day(on + timedelta(weeks=by, days=number - on.weekday()))
     if by < 0:
@@ -287,7 +287,7 @@ def _alternatives(nearest: date) -> Iterator[date]:
 
 
 def _weekday(groups: _Groups, tongue: Tongue, on: date, _years: Years) -> Iterator[Period]:
-    """Read a weekday without "last" or "next": the last one, the next one, those around them."""
+    """Read a weekday alone as several alternatives: the last, the next, those around them."""
     away = (on.weekday() - int(_look(tongue.weekdays, groups["wd"] or "")) - 1) % 7 + 1
     yield from map(day, _alternatives(on - timedelta(days=away)))
 
@@ -298,7 +298,7 @@ def _month(_groups: _Groups, _tongue: Tongue, on: date, _years: Years) -> Iterat
 
 
 def _monthday(groups: _Groups, _tongue: Tongue, on: date, _years: Years) -> Iterator[Period]:
-    """Read "the 8th" as that of any month near: the last, the next, the one before."""
+    """Read "the 8th" as the 8th of any month near: the last, the next, the one before."""
     number, first = int(groups["d"] or ""), on.replace(day=1)
     found = list[Period]()
     for by in range(-_MOST_APART, _MOST_APART + 1):

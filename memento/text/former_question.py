@@ -1,4 +1,4 @@
-"""Return whether a question asks for a value that holds no longer, and for which one. Pure.
+"""Recognise a question for a value that no longer holds, and which one it asks for. Pure.
 
 "Which laptop did I have before?" asks for the former value; "What should I do before lunch?" does
 not. A superseded memory is shown for the first and never for the second, so a doubtful question
@@ -56,7 +56,7 @@ _BEFORE_A_NAME = re.compile(
     r"(?!(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|January|February|March|April|May|June|July"
     r"|August|September|October|November|December|Christmas|Easter|I)\b)[A-ZÀ-Þ]"
 )
-"""It asks for the predecessor of something that has a name."""
+"""A question for the predecessor of something that has a name."""
 _USED_TO = re.compile(r"\bused\s+to\b", re.IGNORECASE)
 _IS_USED_TO = re.compile(
     r"\b(?:am|is|are|was|were|be|been|being|get|gets|got|getting|['’](?:m|s|re))\s+"  # noqa: RUF001
@@ -83,8 +83,8 @@ class Former:
     """Which of the former values a question asks for.
 
     Attributes:
-        first: The first one of all, and not the last before the present one.
-        before: Words, folded, of the value before which it held; empty for the present value.
+        first: Whether it is the first one of all, rather than the last before the present one.
+        before: Folded words of the value that followed it; empty for the present value.
     """
 
     first: bool = False
@@ -117,9 +117,9 @@ def asked(text: str) -> Former | None:
 
 
 def without_successor(text: str) -> str:
-    """Drop the value before which the wanted one held: the answer is not near it in meaning.
+    """Drop the value that followed the wanted one: the answer is not near it in meaning.
 
-    It stays if the question has no other word of content.
+    It is kept if the question has no other word of content.
 
     >>> without_successor("Which car did we have before the Kia?")
     'Which car did we have'

@@ -41,7 +41,7 @@ def gist(text: str) -> str:
 def ending(text: str) -> str:
     """Return the last word of a text; texts with an equal gist have the same one.
 
-    It costs little, so that it tells first which texts cannot say the same.
+    A cheap first test: texts with different endings never have an equal gist.
 
     >>> ending("I really like the red bike!")
     'bike'
@@ -62,7 +62,7 @@ def _without_stops(plain: str) -> str:
 
 
 def _kept(tokens: list[str], *, units: bool) -> Iterator[str]:
-    """Yield the tokens that say something, in lower case unless they may be a unit.
+    """Yield the tokens that are no fillers, in lower case unless they may be a unit.
 
     Args:
         tokens: The tokens.

@@ -1,7 +1,7 @@
-"""Return whether two statements say the same, or the opposite. Pure.
+"""Recognise statements that say the same, or the opposite. Pure.
 
-Two statements are compared only if they have the same words but for what is counted here: a "not",
-or one word of a pair such as "on" and "off". Anything else is two statements, and both stay.
+Two statements are compared only if they differ in nothing but a "not" or one word of a pair such as
+"on" and "off". Any others are different statements, and both stay.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LITTLE = frozenset(
     """a an the s m re ve d ll can will do does did is am are was were be please just now actually
     currently always longer any more anymore either really still using instead""".split()  # noqa: SIM905 - as above
 )
-"""Words by which two statements may differ and still say the same."""
+"""Words in which two statements may differ and still say the same."""
 _PAIR_OF: dict[str, str] = {}
 for _one, _other in sorted(map(sorted, OPPOSITES)):
     if _one not in _PAIR_OF and _other not in _PAIR_OF:  # a word is in one pair
@@ -31,12 +31,12 @@ for _one, _other in sorted(map(sorted, OPPOSITES)):
 
 
 class Stance(NamedTuple):
-    """What a statement is about, and on which side it is.
+    """What a statement is about, and whether it affirms or denies it.
 
     Attributes:
-        about: Its words without those of the side; empty if it is not compared.
-        denied: Whether it says that it is not so.
-        words: The words of pairs of opposites, in order.
+        about: Its words, without negations and with opposites unified; empty if not comparable.
+        denied: Whether it is negated.
+        words: Its words that have an opposite, in order.
     """
 
     about: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class Stance(NamedTuple):
 
 @lru_cache(maxsize=512)
 def stance(text: str) -> Stance:
-    """Read a statement; nothing of a question or a long text.
+    """Return the stance of a statement; an empty one for a question or a long text.
 
     >>> stance("My desk isn't in the hall") == stance("My desk is not in the hall")
     True
@@ -71,7 +71,7 @@ def _singular(word: str) -> str:
 
 
 def opposed(one: str, other: str) -> bool:
-    """Return whether one of two statements says that it is so, and the other that it is not.
+    """Return whether one of two statements affirms what the other denies.
 
     >>> opposed("I love hiking", "I hate hiking"), opposed("I love hiking", "I love rowing")
     (True, False)
@@ -94,9 +94,9 @@ def marks(text: str) -> frozenset[str]:
 
 
 def repeats(new: str, old: str) -> bool:
-    """Return whether a statement says nothing that an earlier one does not say.
+    """Return whether a statement repeats an earlier one.
 
-    Both have the same numbers, symbols, negation and words.
+    Both must have the same numbers, symbols, negation and words.
 
     >>> repeats("Please use tabs.", "Use tabs"), repeats("four spaces", "two spaces")
     (True, False)
@@ -105,9 +105,9 @@ def repeats(new: str, old: str) -> bool:
 
 
 def adds_nothing(new: str, old: str) -> bool:
-    """Return whether each word of a statement is in an earlier one, with the same numbers and side.
+    """Return whether an earlier statement has all its words, and the same numbers and negation.
 
-    It is enough for a repeat where both are known to give the same value of one thing.
+    That suffices for a repeat if both are known to give the same value for one thing.
     """
     (added, denied), (known, other) = _bare(new), _bare(old)
     return set(added) <= set(known) and denied == other and marks(new) == marks(old)

@@ -165,9 +165,9 @@ def statements(text: str, *, questions: bool = False) -> list[str]:
 
 
 def _closed(heading: str) -> str:
-    """Drop the hashes that close a heading; those of a word, as in "C#", stay.
+    """Drop the hashes that close a heading, but not those of a word such as "C#".
 
-    A pattern with a lazy text before spaces takes the square of their number.
+    A regular expression would take quadratic time in the number of spaces.
     """
     bare = heading.rstrip("#")
     return bare.rstrip() if not bare or bare[-1].isspace() else heading
@@ -307,7 +307,7 @@ def has_verb(words: Sequence[str]) -> bool:
 
 
 def holds_role(after: Sequence[str]) -> bool:
-    """Return whether words that follow a subject say that it holds a role that one holds at a time.
+    """Return whether words after a subject give it a role that only one holds at a time.
 
     >>> holds_role("is the CEO of Juniper".lower().split()), holds_role("is delayed".split())
     (True, False)

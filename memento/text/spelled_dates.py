@@ -55,7 +55,7 @@ _NUMBER_OF |= {
 }
 _IN_WORDS = "|".join(sorted(_NUMBER_OF, key=len, reverse=True)).replace("-", r"[-\s]")
 _CAPITAL = r"(?-i:(?=[A-ZÀ-Ý]))"
-"""Tells months from the verbs "may" and "march"."""
+"""Distinguishes months from the verbs "may" and "march"."""
 _MONTH = re.compile(rf"\b{_MONTHS}", re.IGNORECASE)
 _WORD_THEN_MONTH = re.compile(
     rf"\b({_IN_WORDS})(?=\s+(?:(?:of|de)\s+|{_CAPITAL}|(?<=premier )){_MONTHS})", re.IGNORECASE

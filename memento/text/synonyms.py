@@ -18,7 +18,7 @@ _ENDINGS = ("s", "es", "d", "ed", "ing", "er")
 
 @cache
 def _table() -> dict[str, tuple[tuple[str, ...], ...]]:
-    """Return each word with what else may be said instead of it, as tuples of words."""
+    """Return each word with its synonyms, as tuples of words."""
     import tomllib  # noqa: PLC0415 - must not load with memento
 
     found: dict[str, dict[tuple[str, ...], None]] = {}
@@ -31,7 +31,7 @@ def _table() -> dict[str, tuple[tuple[str, ...], ...]]:
 
 
 def _pairs(line: str) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Yield a way to say something and another way, both as tuples of words."""
+    """Yield pairs of synonyms, both as tuples of words."""
     head, _, rest = line.rpartition(":")
     ways = [tuple(way.split()) for way in rest.split(",")]
     if head:

@@ -100,7 +100,7 @@ _LINK = re.compile(
     re.IGNORECASE,
 )
 _BESIDE = re.compile(r"[\s,(]*+(?:(?:the|den?|dem|der|le|el)\b\s*+)?", re.IGNORECASE)
-"""What may stand between a weekday and its date, which holds if the two disagree."""
+"""Text between a weekday and its date; the date counts if they disagree."""
 _TO = re.compile(
     r"\s*+(?:and|to|until|till|through|-|\u2013|und|bis|et|au|à|y|al?|hasta|から|と|到|至|和)\s*+(?:(?:the|zum|dem|le|el)\s*+)?",
     re.IGNORECASE,
@@ -152,7 +152,7 @@ _LAST_TALK = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _LAST_TALK_PARTS = ("last", "previous", "where", "letzte", "derniere", "ultima")
-"""A word that an ASCII text has somewhere if it asks for the last conversation."""
+"""Strings of which an ASCII question for the last conversation contains at least one."""
 _ASKS_WHEN = re.compile(
     r"\s*(?:when|how\s+long|wann|quand|cu[aá]ndo|¿cu[aá]ndo)\b|いつ|什么时候|什麼時候|何时",
     re.IGNORECASE,
@@ -173,7 +173,7 @@ _PARTS = tuple(
         (r"late|(?:the\s+)?end\s+of|ende|fin|finales", "終わり|末|下旬|底", (20, 30)),
     )
 )
-"""Words before and after a month that mean a part of it, and its days, from 0."""
+"""Words before and after a month that mean a part of it, and the days of that part, from 0."""
 _WEEK = 7
 _MONTHS = range(28, 32)  # days
 _LED_BY = 48  # characters before a time, in which "since the" or "at the beginning of" stands
@@ -204,7 +204,7 @@ def said(text: str, on: date) -> list[Period]:
 
 
 def ahead(text: str, on: date) -> list[Period]:
-    """Read the dates a plan speaks of: of those that may be meant, the next one.
+    """Read the dates of a plan; of several possible ones, the next.
 
     Args:
         text: The statement.
@@ -237,7 +237,7 @@ def ahead(text: str, on: date) -> list[Period]:
 
 
 def _coming(one: Mention, today: int) -> Mention:
-    """Keep the first of its periods that is not over; a weekday said today is not today."""
+    """Keep its first period that is not over; a weekday alone never means today."""
     left = (
         whole
         for whole, exact in zip(one.periods, one.exact, strict=True)
@@ -247,7 +247,7 @@ def _coming(one: Mention, today: int) -> Mention:
 
 
 def _told(text: str, on: date, years: Years) -> list[Mention]:
-    """Find the dates that a statement says something of."""
+    """Find the dates in a statement, without weekdays that do not say when."""
     found = [*dates.mentions(text, on, years)]
     found += foreign_dates.mentions(text, on, years)
     days = [one for one in found if _is_day(one, text)]
@@ -255,7 +255,7 @@ def _told(text: str, on: date, years: Years) -> list[Mention]:
 
 
 def _is_day(one: Mention, text: str) -> bool:
-    """Tell a weekday that says when from one in a habit, in a name or before a noun.
+    """Return whether a mention says when: not a weekday in a habit, in a name or before a noun.
 
     "On Friday", "see you Friday" and "Friday at five" say when; "every Friday", "Black Friday", "a
     Friday" and "Friday call" do not.
@@ -300,7 +300,7 @@ def times_of(text: str, now: date, years: Iterable[int]) -> Times:
 
 
 def _asked(text: str, now: date, years: Iterable[int]) -> list[Mention]:
-    """Find the times a question asks for, each with what it may mean, the likeliest first."""
+    """Find the times a question asks for, each with its likeliest period first."""
     known = sorted(years)
     found = [*dates.mentions(text, now, lambda _month, _on: iter(known))]
     found += foreign_dates.mentions(text, now, lambda _month, _on: iter(known))
@@ -319,17 +319,17 @@ def _asks_for_last_talk(text: str) -> bool:
 
 
 def _apart(found: Iterable[Mention]) -> list[Mention]:
-    """Keep the longest of the mentions that share characters; return those of a day, in order."""
+    """Keep the longest of overlapping mentions; return those with periods, in order."""
     kept: list[Mention] = []
     for one in sorted(found, key=lambda one: (one.start - one.end, one.start, one.loose)):
         at = bisect_left(kept, one.end, key=lambda other: other.start)
-        if at == 0 or kept[at - 1].end <= one.start:  # so do all before it
+        if at == 0 or kept[at - 1].end <= one.start:  # then all before it end earlier too
             kept.insert(at, one)
     return [one for one in kept if one.periods]
 
 
 def _near(one: Mention) -> int:
-    """Return where the words before a time begin that may belong to it."""
+    """Return the index from which words before a time may belong to it."""
     return max(0, one.start - _LED_BY)
 
 
@@ -349,9 +349,10 @@ def _part(one: Mention, text: str) -> Mention:
 
 
 def _nested(found: list[Mention], text: str, *, plan: bool = False) -> list[Mention]:
-    """Join "Monday" and "last week" into one time: what both may mean.
+    """Join "Monday" and "last week" into one time: the days that they share.
 
-    A date holds also if the weekday before it is wrong. In a plan that is not a date years away.
+    If a weekday contradicts the date after it, the date counts. So it does in a plan, rather than a
+    matching date years away.
     """
     joined: list[Mention] = []
     for one in found:
@@ -380,7 +381,7 @@ def _common(one: Mention, other: Mention) -> list[Period]:
 
 
 def _is_dated(one: Mention, other: Mention) -> bool:
-    """Return whether the first is a weekday, and the second the date of one."""
+    """Return whether the first is a weekday alone, and the second names a day of the month."""
     weekday = one.loose and not one.dated and one.periods[0].days == 1
     return weekday and other.dated
 
@@ -392,7 +393,7 @@ def _ranges(found: list[Mention], text: str, now: date, tense: int) -> Iterator[
         one = waiting.popleft()
         if waiting and _is_range(one, waiting[0], text):
             ends = one, waiting[0]
-            if all(each.loose for each in ends):  # else "Monday to Wednesday last week" is of that
+            if all(each.loose for each in ends):  # else "last week" fixes both days
                 ends = _trimmed(one, tense), _trimmed(waiting[0], tense)
             hulls = tuple(_hulls(*ends))
             if hulls:
@@ -409,7 +410,7 @@ def _is_range(one: Mention, other: Mention, text: str) -> bool:
 
 
 def _hulls(one: Mention, other: Mention) -> Iterator[Period]:
-    """Pair the periods that are nearest to each other: "3 May to 5 May" is not two years long."""
+    """Yield ranges of nearest periods, so that "3 May to 5 May" does not span two years."""
     for first in one.periods:
         ends = [last.end for last in other.periods if last.end >= first.start]
         begins = [begun.start for begun in one.periods if ends and begun.start <= min(ends)]
@@ -418,7 +419,7 @@ def _hulls(one: Mention, other: Mention) -> Iterator[Period]:
 
 
 def _trimmed(one: Mention, tense: int) -> Mention:
-    """Keep of a weekday that is named alone the last and the next one, or the one that is meant."""
+    """Keep the last and the next of a weekday alone, or the one that the tense tells."""
     last, coming = one.periods[:2]
     return one._replace(periods={-1: (last,), 1: (coming,)}.get(tense, (last, coming)))
 
@@ -455,13 +456,13 @@ def _before(period: Period) -> Period:
 
 
 def _until(period: Period) -> Period:
-    """Return the time until a period: until a day includes that day, until March does not."""
+    """Return the time until a period: "until" includes a single day, but not March."""
     before = _before(period)
     return Period(before.start, period.end) if period.days == 1 else before
 
 
 def _ordered(one: Mention, tense: int, now: date) -> Mention:
-    """Put the likeliest period first: the nearest one in the direction that the verbs tell."""
+    """Sort the periods: first the nearest one in the past or future, as the tense tells."""
     today = now.toordinal()
 
     def unlikely(period: Period) -> tuple[bool, int, bool]:
@@ -488,7 +489,7 @@ def _without(text: str, named: Iterable[Mention], *, last_talk: bool) -> str:
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 """Seconds of each unit of a length of time."""
 EXAMPLES = "2025-05-01, 2025-05-01T14:30, 2025, yesterday, last november, last monday or 7d"
-"""Moments, for a message about one that cannot be read."""
+"""Examples of moments, for the message about one that cannot be read."""
 
 _AGO = re.compile(
     r"(?:(an?)|(\d+(?:\.\d+)?))\s*(?:([smhdw])|(sec|min|hour)\w*(?=\s+ago$))(?:\s+ago)?"
@@ -502,7 +503,7 @@ _ASIDE = re.compile(
     rf"{NAMED_TIMES.pattern}|\b(?:(?:in )?the )?(?:morning|afternoon|evening|night|noon)(?: of)?\b",
     re.IGNORECASE,
 )
-"""What may stand beside a day that a text names: it is read as the whole day."""
+"""Words that may stand beside a day; the whole day is read."""
 _NOON = 12
 
 
@@ -529,8 +530,8 @@ def moment_of(text: str, now: datetime, *, ahead: bool = False) -> datetime:
         text: Such as ``2025-05-01T14:30``, ``now``, ``7d`` for seven days ago, ``last monday``,
             ``last november``, ``tomorrow at 9am``. A day or a longer time is its beginning; a time
             that is open to the past, such as ``before march``, is its end.
-        now: The present, in the time zone of what names none.
-        ahead: Whether a time that may be past or to come, such as a weekday, is to come.
+        now: The present; its time zone is used if the text names none.
+        ahead: Whether an ambiguous time, such as a weekday, is in the future.
 
     Raises:
         ValueError: If the text is not a moment, or is outside the calendar.
@@ -555,7 +556,7 @@ def moment_of(text: str, now: datetime, *, ahead: bool = False) -> datetime:
 
 
 def _named(said: str, now: datetime, *, ahead: bool) -> datetime:
-    """Read the bound of the only time that a text names; refuse one that says more."""
+    """Return the bound of the time in a text; `ValueError` unless it is one time and no more."""
     clock = _CLOCK.search(said)
     day = (said[: clock.start()] + said[clock.end() :]).strip() if clock else said
     years = range(now.year - 1, now.year + 2)
@@ -581,7 +582,7 @@ def _time(clock: re.Match[str]) -> time:
 
 
 MOST = 8_192
-"""Texts of which the dates are kept, about 300 bytes each; those used least recently go first."""
+"""Maximum number of texts whose dates are kept (LRU), about 300 bytes each."""
 _DIGEST = 16
 
 
@@ -589,7 +590,7 @@ class Spoken:
     """Reads texts for dates, and keeps what they name. Thread-safe.
 
     Args:
-        most: Maximum number of texts of which it is kept, >= 0.
+        most: Maximum number of texts whose dates are kept, >= 0.
     """
 
     def __init__(self, most: int = MOST) -> None:
@@ -598,7 +599,7 @@ class Spoken:
         self._kept: OrderedDict[tuple[bytes, int], tuple[Period, ...]] = OrderedDict()
 
     def renew_lock(self) -> None:
-        """Let go of a lock that another thread held when this process was forked."""
+        """Replace the lock, which another thread may have held when this process was forked."""
         self._lock = threading.Lock()
 
     def of(self, text: str, day: int) -> tuple[Period, ...]:
@@ -628,6 +629,6 @@ class Spoken:
 
 
 SPOKEN = Spoken()
-"""Of this process: what a text names is the same in every store."""
+"""One per process, as the dates in a text are the same in every store."""
 
 os.register_at_fork(after_in_child=SPOKEN.renew_lock)

@@ -67,7 +67,7 @@ def _arabic(found: re.Match[str]) -> str:
 
 
 def _without_ending(word: str, endings: frozenset[str], least: int) -> str:
-    """Drop the longest ending; ``least`` letters stay for one letter dropped, `_KEPT` for more."""
+    """Drop the longest ending, keeping `_KEPT` letters; ``least`` if it is one letter."""
     for length in range(min(_LONGEST, len(word) - _KEPT), 1, -1):
         if word[-length:] in endings:
             return word[:-length]
@@ -108,7 +108,7 @@ _NAME = re.compile(r"(LATIN|CYRILLIC) SMALL (?:LETTER|LIGATURE) (DOTLESS )?(\S+)
 
 
 def _base_letters() -> Iterator[tuple[int, str]]:
-    """Yield letters that Unicode does not take apart, and what people type for them.
+    """Yield letters that Unicode does not decompose, and what people type for them.
 
     Their names tell it: L WITH STROKE is an l, DOTLESS I an i, AE an a and an e.
     """
@@ -252,7 +252,7 @@ def fold(text: str) -> str:
     """Normalise a text for the index.
 
     Compatibility forms, case and accents are removed. Words in Cyrillic and Arabic script are
-    reduced to their stems, see `stem`; the index itself does that for English. A run of a script
+    reduced to their stems, see `stemmed`; the index itself does that for English. A run of a script
     without spaces becomes overlapping pairs of characters, followed by its last character alone, so
     that a query of one character finds it as a prefix. A character that SQLite cannot store becomes
     a space.
@@ -455,12 +455,12 @@ def _words_in(folded: str) -> list[str]:
 
 
 def _small(text: str) -> list[str]:
-    """List the words of a text in ASCII, in lower case: what folding it and `_words_in` give."""
+    """List the words of an ASCII text in lower case, as `_words_in` of the folded text."""
     return text.encode().translate(_SMALL_APART).decode().split()
 
 
 def holds(text: str, phrase: str) -> bool:
-    """Return whether a text contains a phrase, with no letter or digit right before or after it.
+    """Return whether a text contains a phrase without a letter or digit right before or after it.
 
     >>> holds("see ticket4711.", "ticket4711"), holds("see ticket47110", "ticket4711")
     (True, False)
@@ -581,4 +581,4 @@ _EMPTY = """
 EMPTY_WORDS = WEAK_WORDS | frozenset(_EMPTY.split())
 """Folded words that do not tell what a question is about, even together: "are you sure"."""
 HOLLOW_WORDS = STOP_WORDS | META_WORDS | EMPTY_WORDS
-"""All words that do not."""
+"""All words that do not tell what a question is about."""

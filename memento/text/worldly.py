@@ -1,7 +1,7 @@
-"""Tell whether an input asks the world, or about the person who asks. Pure.
+"""Recognise inputs that ask about the world, or about the person who asks. Pure.
 
 "12 stone in kilos" and "write me a haiku about rain" share words and meaning with memories about a
-weight or the rain, and none of those bears on them: sums, conversions, poems and timers are in no
+weight or the rain, but none of these is an answer: sums, conversions, poems and timers are in no
 memory. People ask their own memory about themselves ("who treats my sore arm?") because they told
 it; a question that names nobody may as well ask the world. Requests ("give me a name for a cat")
 and instructions for everyone ("how do I get wine out of a carpet") also have such words, and are
@@ -75,7 +75,7 @@ def asks_of_oneself(text: str) -> bool:
 
 
 def _own_words(line: str) -> str:
-    """Leave out what is quoted, the names and titles, and what is everybody's: "our planet"."""
+    """Leave out quotations, names and titles, and general phrases such as "our planet"."""
     bare = _QUOTED.sub("", line)
     if not _SMALL_WORD.search(bare):  # all is quoted, or its capitals tell nothing
         bare = line

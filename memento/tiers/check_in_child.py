@@ -46,10 +46,10 @@ GRACE = 5
 def probe(
     folder: Path, samples: Samples, *, seconds: float, lock: int, cancel: threading.Event
 ) -> str | None:
-    """Check in a child process that rows known to be in a folder find themselves.
+    """Check in a child process that a search finds rows known to be in a folder.
 
-    The child is killed after so many seconds, or once ``cancel`` is set. It inherits the lock, a
-    descriptor, so that the folder stays owned if this process dies first.
+    The child is killed after ``seconds``, or once ``cancel`` is set. It inherits the descriptor
+    ``lock``, so that the folder stays owned if this process dies first.
 
     Returns:
         The fault, or None.
@@ -58,7 +58,7 @@ def probe(
         ChromaFault: If a cause outside the folder prevented the check, or `cancel` was set.
         OSError: If no child can be started.
     """
-    if not Path(sys.executable or "").is_absolute():  # a relative one depends on the folder
+    if not Path(sys.executable or "").is_absolute():  # relative: depends on the folder
         return "there is no Python to look at it from a child process"
     rows = {name: [[row, v.tolist()] for row, v in stored] for name, stored in samples.items()}
     asked = {
@@ -87,10 +87,10 @@ def probe(
 def import_path(entries: Sequence[object], homes: Sequence[str]) -> list[str]:
     """List the folders that the child may import from: those of the host, in the same order.
 
-    Python makes its first entries absolute, including those of PYTHONPATH. A relative entry was
-    added later, as an interactive shell does with ``""``, and means another folder whenever the
-    working directory changes. So it is left out, and the first such entry is replaced by the
-    folders of the packages in use, ``homes``.
+    Python makes its initial entries absolute, including PYTHONPATH. A relative entry was added
+    later, such as ``""`` by an interactive shell, and changes its meaning with the working
+    directory. So relative entries are left out; the first one is replaced by ``homes``, the folders
+    of the packages in use.
 
     >>> import_path(["/app", "", "/site"], ["/checkout", "/site"])
     ['/app', '/checkout', '/site']
@@ -137,7 +137,7 @@ def _verdict(code: int, answer: bytes) -> str | None:
 
 
 def main(question: Mapping[str, Any]) -> None:
-    """Check the folder, in the child; prints the fault or None, and whether it is damage."""
+    """Check the folder, in the child; print the fault or null, and whether it is damage."""
     signal.alarm(question["alarm"])  # its default action ends even a native call that hangs
     try:
         said = _examine(question), True

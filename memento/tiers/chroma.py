@@ -69,16 +69,16 @@ WEATHER = (
 )  # fmt: skip
 """Words of temporary errors with an outside cause; the folder is not damaged."""
 CANNOT_OPEN = "unable to open database file"
-"""All that SQLite says of a file that is missing, and of one for which no descriptor is left."""
+"""SQLite's message both for a missing file and if no descriptor is left."""
 DESCRIPTORS = 16
-"""File descriptors of which Chroma is sure to have enough: three times those of a connection."""
+"""Number of free descriptors that is surely enough: three times those of a connection."""
 
 
 class ChromaFault(Exception):
     """Chroma failed.
 
-    It is ``damage`` of the folder, unless the cause is outside (a full disk, another program's
-    lock) and may pass.
+    ``damage`` is whether the folder is damaged; False if the cause is outside and may pass, such
+    as a full disk or the lock of another program.
     """
 
     def __init__(self, problem: str, *, damage: bool) -> None:
@@ -88,17 +88,17 @@ class ChromaFault(Exception):
 
 @contextlib.contextmanager
 def faults(ids: Sequence[str] = ()) -> Iterator[None]:
-    """Turn every error of Chroma into `ChromaFault`, whose message names no id."""
+    """Turn every error of Chroma into `ChromaFault`, with ``ids`` removed from its message."""
     try:
         yield
     except ChromaFault:
         raise
     except BaseException as error:  # chromadb raises many types, none documented
         kind = type(error).__name__
-        if not isinstance(error, Exception) and kind != "PanicException":  # of its Rust code
+        if not isinstance(error, Exception) and kind != "PanicException":  # from its Rust code
             raise
         said = str(error)
-        for memory_id in sorted(ids, key=len, reverse=True):  # one may be part of another
+        for memory_id in sorted(ids, key=len, reverse=True):  # an id may contain another one
             said = said.replace(memory_id, "...")
         text = f"Chroma says {kind}: {' '.join(said.split())[:300] or 'no message'}"
         raise ChromaFault(text, damage=not will_pass(text)) from error
@@ -120,7 +120,7 @@ def _few_descriptors() -> bool:
 
 @lru_cache(maxsize=1024)
 def collection_name(namespace: tuple[str, ...]) -> str:
-    """Name the collection of a namespace without revealing its labels.
+    """Return a collection name for a namespace that does not reveal its labels.
 
     >>> collection_name(("acme", "rami"))
     'm-27153a8176471d20ca6c957e0d275d84'
@@ -138,7 +138,7 @@ def by_collection(samples: Sequence[LongSample]) -> Samples:
 
 
 class Collections:
-    """The collections of an open Chroma, one for each namespace; made when they are written to.
+    """The collections of an open Chroma, one per namespace, created by the first write.
 
     All methods raise `ChromaFault` if Chroma fails.
     """
@@ -147,7 +147,7 @@ class Collections:
 
     def __init__(self) -> None:
         self._collections: dict[str, Any] = {}
-        self._rooted: dict[str, int] = {}  # rows, at least, of collections written to
+        self._rooted: dict[str, int] = {}  # minimum number of rows in collections written to
 
     def count(self, name: str) -> int:
         """Count the rows of a collection; 0 if it does not exist."""
@@ -191,7 +191,7 @@ class Collections:
         *,
         writing: bool = False,  # noqa: ARG002 - the same
     ) -> Iterator[Callable[[], None]]:
-        """Lend a collection to a block; what it yields is called after each piece written."""
+        """Guard the use of a collection; yield a function to call after each piece written."""
         with faults(ids):
             yield lambda: None
 
@@ -216,7 +216,7 @@ class Collections:
             ]
 
     def ailment(self, samples: Samples) -> str | None:
-        """Describe the fault of the index; None if rows known to be stored find themselves."""
+        """Describe the fault of the index; None if searches find the rows known to be stored."""
         for name, stored in samples.items():
             lost = 0
             for start in range(0, len(stored), LOOK_BATCH):
@@ -271,7 +271,7 @@ class ChromaFolder(Collections):
         with faults():
             folder.mkdir(mode=0o700, exist_ok=True)
             self._blanked = _written(folder)
-            with contextlib.ExitStack() as held, whole():  # a forked child must know of it
+            with contextlib.ExitStack() as held, whole():  # so that a forked child knows
                 self._client = _connect(held.enter_context(_named(folder)))
                 _open[self._path] = self._client
                 self._held = held.pop_all()
@@ -298,10 +298,10 @@ class ChromaFolder(Collections):
     def _using(
         self, name: str, ids: Sequence[str] = (), *, writing: bool = False
     ) -> Iterator[Callable[[], None]]:
-        """Blank an index after its first use, in which Chroma allocates its files, and hide it.
+        """Blank an index after its first use, in which Chroma allocates its files; make it private.
 
-        No other call writes or allocates an index during the block. Yields a function that the
-        block calls right after the first use; the end of the block also calls it.
+        If it writes or is the first use, no other call writes or allocates meanwhile. Yield a
+        function to call right after the first use; the end of the block also calls it.
         """
 
         def laid_out() -> None:
@@ -325,7 +325,7 @@ class ChromaFolder(Collections):
                 make_private(Path(index))
 
     def first_rows(self) -> Samples:
-        """Read the first row of each collection back."""
+        """Read back the first row of each collection."""
         found: Samples = {}
         with faults():
             for collection in self._client.list_collections():
@@ -348,8 +348,8 @@ def _among(row: str, near: Sequence[tuple[str, float]]) -> bool:
     return len(near) == LOOK_AMONG and near[-1][1] >= SAME
 
 
-# Chroma writes whole arrays to its files, also the places that no row fills: what was in the memory
-# of this process before, such as a text that was erased. It never reads those places.
+# Chroma writes whole arrays to its files, including places without a row, which it never reads.
+# These hold earlier contents of this process's memory, such as an erased text.
 
 ROWS_FILE = "data_level0.bin"
 HEADER = struct.Struct("<iQQQQ")
@@ -361,7 +361,7 @@ LENGTH_BYTES = 4
 
 
 def blank_all(folder: Path) -> None:
-    """Overwrite the remains of process memory in a folder that no process has open."""
+    """Overwrite the unused places of all indexes in a folder that no process has open."""
     with faults():
         for index in _written(folder):
             blank(Path(index))
@@ -384,7 +384,7 @@ def _last_written(index: str) -> int:
 def blank(index: Path) -> None:
     """Overwrite the places of one index that have no row.
 
-    It raises `ChromaFault`, and changes nothing, if a file is damaged or has another layout.
+    If a file is damaged or has another layout, raise `ChromaFault` and change nothing.
     """
     header = read_regular(index / "header.bin")
     if len(header) < HEADER.size:
@@ -421,13 +421,13 @@ def load() -> None:
     try:
         with whole():
             importlib.import_module("chromadb")
-    except Exception as error:  # it runs much foreign code; at exit even threads are refused
+    except Exception as error:  # it runs much foreign code, and at exit no thread can start
         raise ChromaFault(f"chromadb cannot be imported: {error}", damage=False) from error
 
 
 @contextlib.contextmanager
 def _named(folder: Path) -> Iterator[str]:
-    """Lend a name of a folder in UTF-8, the only one that Chroma takes: its own or Linux's."""
+    """Yield a path of a folder in UTF-8, as Chroma requires: its own, or one below /proc."""
     try:
         str(folder).encode()
     except UnicodeEncodeError:
@@ -487,7 +487,7 @@ def _systems() -> dict[str, Any]:
 
 
 def forget_client(client: Any) -> None:
-    """Drop what Chroma's cache keeps of a client of a server: two systems, under three names."""
+    """Drop a client of a server from Chroma's cache: two systems, under three names."""
     own = [one._system for one in (client, client._admin_client)]  # noqa: SLF001 - as above
     systems = _systems()
     for name in [name for name, one in systems.items() if any(one is mine for mine in own)]:
@@ -499,7 +499,7 @@ _forked: set[str] = set()
 
 
 def _abandon() -> None:
-    """Do not touch the parent's clients in a forked child.
+    """Make the parent's clients unreachable in a forked child.
 
     Their threads exist only in the parent: freeing a client here would wait for them for ever, at
     the latest when the interpreter exits. So each is made immortal and removed from Chroma's cache.

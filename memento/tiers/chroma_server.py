@@ -1,13 +1,12 @@
 """The long tier on a Chroma server, which several machines share.
 
-Nothing on it is trusted for longer than it answers well: exact search over the ledger's vectors
-answers whenever it does not, and ``reason`` says why. Each call has a deadline, since a frozen
-server would hold its caller for ever.
+Whenever the server fails, exact search over the ledger's vectors answers instead, and ``reason``
+says why. Each call has a deadline, because a frozen server would block its caller for ever.
 
-The collections of one index have its mark in their names, and so has one without rows that says
-which embedder they are of. The ledger names the mark in use. Whoever finds that index missing,
-foreign or damaged begins another: the ledger then owes it all rows, and strikes none off that
-another process still hands to the old one. So no process needs to own the server.
+The collections of one index have its mark in their names, as has an extra one without rows, which
+names the embedder. The ledger holds the mark in use. A process that finds that index missing,
+foreign or damaged begins a new one. All rows then go on the backlog, and writing them to the old
+index removes none from it. So no process needs to own the server.
 """
 
 from __future__ import annotations
@@ -52,14 +51,14 @@ T = TypeVar("T")
 log = logging.getLogger("memento.tiers.chroma_server")
 
 OLDEST = (1, 5, 9)
-"""The server in Python of an earlier version runs code that a stranger names (CVE-2026-45829)."""
+"""An earlier server in Python runs code that a stranger names (CVE-2026-45829)."""
 IN_RUST = "1.0.0"
-"""What every server in Rust says of its version; only those have the path `HEALTH`."""
+"""The version that every server in Rust reports; only those have the path `HEALTH`."""
 HEALTH = "/healthcheck"
 SHARE = 0.9
-"""Of the time for a call, what its connection has: it ends before its thread is given up."""
+"""Share of the time for a call that its connection has, to end before the thread is abandoned."""
 CONNECTS = 3
-"""So many times the time for a call to connect, in the background: several calls, and clients."""
+"""Factor for the time to connect, which takes several calls, in the background."""
 LISTED = 1_000
 """Collections that are listed at once."""
 
@@ -68,7 +67,7 @@ _damaged: Counter[str] = Counter()
 
 
 class ServerCollections(Collections):
-    """The collections of one index on a server; each call ends in time, or is `ChromaFault`."""
+    """The collections of one index on a server; a call that takes too long is a `ChromaFault`."""
 
     def __init__(self, config: ChromaConfig) -> None:
         super().__init__()
@@ -79,7 +78,7 @@ class ServerCollections(Collections):
         self._client = self.within(self._connect, self._config.call_seconds * CONNECTS)
 
     def within(self, job: Callable[[], T], seconds: float | None = None) -> T:
-        """Run a job in a thread of its own, and give it up when its time is over."""
+        """Run a job in its own thread, and abandon it when its time is over."""
         seconds = seconds or self._config.call_seconds
         done: list[T] = []
         failed: list[BaseException] = []
@@ -94,7 +93,7 @@ class ServerCollections(Collections):
         thread = threading.Thread(target=run, name="memento-chroma", daemon=True)
         thread.start()
         thread.join(seconds)
-        if failed and isinstance(failed[0], ChromaFault):  # whether it is damage, `open` finds out
+        if failed and isinstance(failed[0], ChromaFault):  # `open` finds out whether it is damage
             raise ChromaFault(str(failed[0]), damage=False) from failed[0]
         if failed:
             raise failed[0]
@@ -116,7 +115,7 @@ class ServerCollections(Collections):
         chromadb = importlib.import_module("chromadb")
         client = chromadb.HttpClient(host, port, tls, headers=sent, settings=chosen)
         for session in _sessions(client):
-            session.timeout = seconds  # else the threads that were given up stay for ever
+            session.timeout = seconds  # else abandoned threads stay for ever
         return client
 
     def close(self) -> None:
@@ -151,12 +150,12 @@ class ServerCollections(Collections):
         return self.within(lambda: super(ServerCollections, self).search(name, vectors, n))
 
     def identity(self, mark: str) -> str | None:
-        """Return the embedder of an index; None if the server does not have it."""
+        """Return the name of the embedder of an index; None if the server lacks the index."""
         found = self.within(lambda: self._find(_named(mark)))
         return None if found is None else str((found.metadata or {}).get("embedder"))
 
     def begin(self, mark: str, identity: str) -> None:
-        """Make an index, without rows."""
+        """Create an empty index."""
         about = {"memento_format": 1, "embedder": identity}
         name = _named(mark)
         self.within(
@@ -193,7 +192,7 @@ def _sessions(client: Any) -> list[Any]:
 
 
 def _refuse_old(asking: Any) -> None:
-    """Raise `ChromaFault` if the server is too old, as far as it tells."""
+    """Raise `ChromaFault` if the server reports a version that is too old."""
     reply = asking.get("/version")
     version = str(reply.raise_for_status().json())
     if version == IN_RUST and asking.get(HEALTH).is_success:
@@ -211,7 +210,7 @@ class ServerTier(Index):
     one background thread that feeds it. All of them raise `TierUnavailable`.
 
     Args:
-        ledger: The ledger, which names the index in use and is owed its rows.
+        ledger: The ledger, which names the index in use and has the backlog.
         config: Where the server is.
         model: Number of the embedder.
         identity: Its name.
@@ -251,7 +250,7 @@ class ServerTier(Index):
         return "the store is closed" if self._closed else self._reason
 
     def open(self) -> None:
-        """Connect, and begin a new index if the one in use is not there or not sound."""
+        """Connect, and begin a new index if the one in use is missing or unsound."""
         with self._gate:
             if self._closed or self.state is LongState.READY:
                 return
@@ -272,7 +271,7 @@ class ServerTier(Index):
         if not why:
             return str(before)
         new = secrets.token_hex(8)
-        server.begin(new, self._identity)  # first: who reads the mark finds the index
+        server.begin(new, self._identity)  # first: whoever reads the mark finds the index
         if self._ledger.write(lambda c: vectors.begin_generation(c, self._model, before, new)):
             log.info("starting the index on %s empty: %s", self._config.url, why)
             return new
@@ -295,7 +294,7 @@ class ServerTier(Index):
         return damage
 
     def _tidy(self, server: ServerCollections) -> None:
-        """Delete the indexes that are not used any more."""
+        """Delete the indexes that are no longer used."""
         if old := [one for one in self._ledger.read(vectors.generations) if one != self.mark]:
             server.drop(old)
             self._ledger.write(lambda c: vectors.end_generations(c, old))
@@ -312,7 +311,7 @@ class ServerTier(Index):
             server.close()
 
     def named(self, namespace: tuple[str, ...]) -> str:
-        """Name the collection of a namespace."""
+        """Return the name of the collection of a namespace."""
         return f"{_named(str(self.mark))}-{collection_name(namespace)[2:]}"
 
     def search(
@@ -320,7 +319,7 @@ class ServerTier(Index):
     ) -> list[tuple[str, float]]:
         """Find the n rows of a namespace nearest to a vector; see `Index`.
 
-        It is asked only about a namespace of which it should hold rows.
+        Only for a namespace that should have rows: no result is taken for damage.
         """
         try:
             found = super().search(namespace, vector, n)
@@ -333,11 +332,11 @@ class ServerTier(Index):
         return found
 
     def renounce(self) -> None:
-        """Stop using the index because the ledger names another one; the next `open` finds that."""
+        """Stop using the index because the ledger names another; the next `open` finds that one."""
         self._fail(ChromaFault("another process began a new index", damage=False))
 
     def healthy(self, sample: Sequence[LongSample]) -> bool:
-        """Check that rows which were stored find themselves; if not, `open` repairs the tier."""
+        """Check that searches find stored rows; if not, `open` repairs the tier."""
         with self._asking() as server:
             problem = server.ailment(self._by_collection(sample))
         if problem:
@@ -361,7 +360,7 @@ class ServerTier(Index):
             raise (self._fail(fault) if self._server is server else self._refusal()) from fault
 
     def _fail(self, fault: ChromaFault) -> TierUnavailable:
-        """Ask nothing more until the next `open`; returns the error that says why."""
+        """Stop using the server until the next `open`; return the error that says why."""
         self._leave()
         self._state = LongState.ASIDE if fault.damage else LongState.COLD
         self._reason = f"the Chroma server {self._config.url}: {fault}"
@@ -372,7 +371,7 @@ class ServerTier(Index):
 
 
 def forget(ledger: Ledger, config: ChromaConfig) -> str | None:
-    """Delete all that a store has on the server; returns why that is not possible now."""
+    """Delete everything of a store on the server; return why it is impossible now, or None."""
     if not (marks := ledger.read(vectors.generations)):
         return None
     if config.url is None:

@@ -1,8 +1,8 @@
-"""The folder of derived files: what large namespaces are searched by, each in files of its own.
+"""The folder of derived files, by which large namespaces are searched; each has its own files.
 
 Everything in it comes from the ledger and can be deleted at any time. A file begins with a head
-that says what it is, and with which state of the ledger it agrees; one that is torn, corrupt,
-outdated, of another store or not memento's is never used, and is made again. ``NS.vectors`` is
+that says what it is, and which state of the ledger it matches. A file that is torn, corrupt,
+outdated, from another store or not memento's is never used, but written anew. ``NS.vectors`` is
 described in ``mapped``, ``NS.outline`` in ``retrieve.outline``.
 
 Files are opened below the folder and never through a link. They are written by the process that
@@ -40,7 +40,7 @@ PATIENCE = 0.5
 _LOOK_AGAIN = 0.002
 
 NameIt = Callable[[str, Callable[[], None]], None]
-"""Gives a file its name: called with its mark, and with what names it."""
+"""Gives a file its name: called with its mark and a function that renames it."""
 
 MAGIC = b"memento derived\n"
 """The first bytes of each file."""
@@ -55,7 +55,7 @@ class Unusable(Exception):
 
 
 def spell(head: Mapping[str, Any]) -> bytes:
-    """Write the head of a file."""
+    """Encode the head of a file."""
     text = json.dumps(head, separators=(",", ":")).encode()
     line = MAGIC + b"%08x " % zlib.crc32(text) + text + b"\n"
     if len(line) > HEAD:
@@ -76,7 +76,7 @@ def read_head(file: int) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def opened(root: Path, *, make: bool = False) -> Iterator[int]:
-    """Lend a descriptor of the folder, which ``make`` makes, private to its owner, if need be."""
+    """Yield a descriptor of the folder; ``make`` creates it if missing, with mode 0700."""
     path = root / layout.DERIVED
     if make:
         with contextlib.suppress(FileExistsError):
@@ -90,7 +90,7 @@ def opened(root: Path, *, make: bool = False) -> Iterator[int]:
 
 @contextlib.contextmanager
 def locked(root: Path) -> Iterator[bool]:
-    """Hold the lock of the writer during the block; False if another writer has it."""
+    """Hold the writer's lock during the block; yield False if another writer holds it."""
     lock = FolderLock(layout.lock_of(root / layout.DERIVED))
     try:
         yield lock.acquire()
@@ -99,7 +99,7 @@ def locked(root: Path) -> Iterator[bool]:
 
 
 def open_file(folder: int, name: str, *, write: bool = False) -> int:
-    """Open a file of the folder; `Unusable` if it is not there or is not a regular file."""
+    """Open a file of the folder; `Unusable` if it is missing or not a regular file."""
     flags = os.O_RDWR if write else os.O_RDONLY
     try:
         file = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
@@ -116,8 +116,8 @@ def read_file(
 ) -> tuple[dict[str, Any], bytes]:
     """Read a file whose content has a checksum; returns its head and its content.
 
-    It is not mapped: a file that is cut off while it is mapped ends the process that reads on.
-    `Unusable` if it is missing, damaged, outdated or another's; see `compare`.
+    It is not mapped: truncating a mapped file kills the process that reads it. `Unusable` if it is
+    missing, damaged, outdated or another's; see `compare`.
     """
     with os.fdopen(open_file(folder, name), "rb") as file:
         head = read_head(file.fileno())
@@ -132,7 +132,7 @@ def read_file(
 
 
 def compare(head: Mapping[str, Any], expected: Mapping[str, Any], marks: Collection[str]) -> None:
-    """Refuse a head, `Unusable`, that does not say what is expected and has none of the marks."""
+    """Raise `Unusable` unless a head has the expected values and one of the marks."""
     for key, value in expected.items():
         if head.get(key) != value:
             raise Unusable(f"has {key} {head.get(key)!r}, not {value!r}")
@@ -147,11 +147,11 @@ def write_file(
     parts: Iterable[memoryview | bytes],
     name_it: NameIt,
 ) -> None:
-    """Write a file whose content has a checksum, and give it its name at the right moment.
+    """Write a file whose content has a checksum; ``name_it`` then renames the draft.
 
-    Only for the lock holder: drafts that a killed writer left of it are removed first. It is not
-    waited for until it is on the disk: after a power cut the checksum tells. The head gets size and
-    checksum here; its mark is there already.
+    Only for the lock holder: drafts of it that a killed writer left are removed first. It is not
+    synced to disk: after a power cut the checksum shows damage. Size and checksum are added to
+    ``head``, which must have its mark.
     """
     for litter in _ours(folder):
         if litter.startswith(f"{name}."):
@@ -191,9 +191,9 @@ def _ours(folder: int) -> list[str]:
 
 
 def clear(root: Path, keep: Callable[[Mapping[str, Any]], bool]) -> list[str]:
-    """Remove derived files, unless ``keep`` says by its head that one is to stay.
+    """Remove the derived files whose head ``keep`` does not accept.
 
-    Only for the holder of the lock. Returns those removed, as paths below the folder of the store.
+    Only for the holder of the lock. Return those removed, as paths below the folder of the store.
     """
     try:
         with opened(root) as folder:
@@ -204,7 +204,7 @@ def clear(root: Path, keep: Callable[[Mapping[str, Any]], bool]) -> list[str]:
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError:
-        if (root / layout.DERIVED).is_symlink():  # never followed, so nothing of ours is there
+        if (root / layout.DERIVED).is_symlink():  # a link is never followed, so no file is ours
             return []
         raise
 
@@ -234,7 +234,7 @@ def _lent(folder: int, name: str) -> Iterator[int]:
 
 
 def is_ours(folder: int, name: str) -> bool:
-    """Return whether a file begins as ours do; zeros and an empty file have nothing to lose."""
+    """Return whether a file begins with `MAGIC`, or is empty or zeros and so may be lost."""
     try:
         if stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
             return False
@@ -246,7 +246,7 @@ def is_ours(folder: int, name: str) -> bool:
 
 
 def strangers(root: Path) -> list[str]:
-    """Name what is in the folder and is not memento's, as paths below the folder of the store."""
+    """Return the files that are not memento's, as paths below the folder of the store."""
     path = root / layout.DERIVED
     if not os.path.lexists(path):
         return []
@@ -265,9 +265,9 @@ class Filing:
         self._not_before: dict[int, float] = {}
 
     def write(self, ns: int, job: Callable[[int], bool]) -> bool:
-        """Do a job as the one writer of derived files; it gets a descriptor of their folder.
+        """Run a job as the only writer of derived files, with a descriptor of their folder.
 
-        Returns its answer; False if it was not possible now.
+        Return its result; False if it was not possible now.
         """
         if self._ledger.read_only or time.monotonic() < self._not_before.get(ns, 0.0):
             return False
@@ -283,7 +283,7 @@ class Filing:
             return False
 
     def _await_turn(self) -> None:
-        """Wait a moment for who is in a transaction: the one that names a file would wait long."""
+        """Wait up to `PATIENCE` for a running transaction: `naming` would wait much longer."""
         until = time.monotonic() + PATIENCE
         while self._ledger.is_writing():
             if time.monotonic() > until:
@@ -291,9 +291,9 @@ class Filing:
             time.sleep(_LOOK_AGAIN)
 
     def naming(self, ns: int, erased: int) -> NameIt:
-        """Return what names a file of a namespace in the transaction that notes its mark.
+        """Return a function that renames a file within the transaction that records its mark.
 
-        ``erased`` is its newest erasure when the content was read.
+        ``erased`` is the newest erasure of the namespace when the content was read.
         """
 
         def name_it(mark: str, name: Callable[[], None]) -> None:

@@ -1,8 +1,8 @@
-"""Exact search: all vectors of a namespace are compared, and none is missed.
+"""Exact search: compare all vectors of a namespace.
 
-Most of them are in a file that is mapped into memory (``mapped``), so that a process which only
-asks has no index of its own. Those that came after it was written, the tail, are read from the
-ledger into RAM, until there are enough of them to be appended.
+Most of them are in a file that is mapped into memory (``mapped``), so that a process that only
+searches needs no index of its own. Those added after it was written, the tail, are read from the
+ledger into RAM, until they are enough to be appended.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _NOWHERE = np.int32(-1)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vectors:
-    """Where the vector of each row is. Never changed: a query may go on with an earlier one.
+    """The place of each row's vector. Immutable: a query may still use an earlier version.
 
-    What reads the file raises `Unusable` if it is damaged.
+    Methods that read the file raise `Unusable` if it is damaged.
     """
 
     dim: int
@@ -82,9 +82,9 @@ class Vectors:
         return self.table is None and len(self.tail) > 2 * self.embedded
 
     def take(self, new: Docids, matrix: Floats, docids: Docids) -> Vectors:
-        """Return the vectors with more of them, which were stored after the others.
+        """Return a copy with more vectors, which were stored after the others.
 
-        Those of rows that are not among ``docids``, the row ids of all, are left out.
+        Vectors of rows that are not in ``docids``, all row ids, are left out.
         """
         _, known = rows_of(new, docids)
         new, start = new[known], len(self.tail)
@@ -98,11 +98,11 @@ class Vectors:
         return longer.placed(new, docids, self.filed + start)
 
     def placed(self, new: Docids, docids: Docids, first: int) -> Vectors:
-        """Note where vectors are: from a place on, one after the other."""
+        """Return a copy with the vectors of ``new`` at consecutive places from ``first``."""
         rows, known = rows_of(new, docids)
         at = np.full(len(docids) + 1, _NOWHERE)
         at[: len(self.at) - 1] = self.at[:-1]
-        at[rows[known]] = first + np.flatnonzero(known)  # of equal ones the last
+        at[rows[known]] = first + np.flatnonzero(known)  # of repeated ones the last counts
         embedded = at >= 0
         return replace(self, at=at, known=embedded, embedded=int(np.count_nonzero(embedded)))
 
@@ -113,7 +113,7 @@ class Vectors:
         return self.tail_docids[live], self.tail[live]
 
     def cosines(self, vector: Floats) -> Floats:
-        """Return the dot product of each row with a vector, 0 for one without; and 0 for row -1."""
+        """Return the dot product of each row with a vector, 0 without one; then 0 for row -1."""
         parts = [dots(self.tail, vector), np.zeros(1, np.float32)]
         if self.table is not None:
             parts.insert(0, self.table.cosines(vector))
@@ -135,10 +135,10 @@ class Vectors:
         return found
 
     def lengths(self, rows: Rows, before: Links, after: Links, share: np.float32) -> Floats:
-        """Return the lengths of vectors with shares of those before and after; 1 for none.
+        """Return the length of each vector plus ``share`` of those before and after; 1 if it is 0.
 
-        ``before`` and ``after`` hold the row beside each, -1 for none; ``share``, the weight of
-        their vectors, is the same at every call.
+        ``before`` and ``after`` have the row beside each, -1 for none. ``share`` must be the same
+        at every call.
         """
         places = self.at[np.concatenate([rows, before, after])].reshape(3, -1)
         found, known = self._lengths.find(rows, places)
@@ -155,9 +155,9 @@ class Vectors:
 
 
 class Lengths:
-    """Lengths of vectors with shares of others, as far as they were computed. Thread-safe.
+    """Cache of the lengths of vectors with shares of their neighbours. Thread-safe.
 
-    Each is kept with the places of the vectors that it was computed of.
+    Each is kept with the places of the vectors from which it was computed.
     """
 
     def __init__(self) -> None:
@@ -171,7 +171,7 @@ class Lengths:
         return self._places.nbytes + self._length.nbytes
 
     def find(self, rows: Rows, places: Places) -> tuple[Floats, Mask]:
-        """Return the length of each row, and whether it is known for these places."""
+        """Return the cached length of each row, and whether it is valid for these places."""
         with self._lock:
             if rows.max(initial=-1) >= len(self._length):
                 more = max(64, 2 * int(rows.max())) - len(self._length)
@@ -200,7 +200,7 @@ def rows_of(some: Docids, docids: Docids) -> tuple[Rows, Mask]:
 CHROMA_FROM = 12_000
 """Vectors of a namespace from which Chroma answers: exact search of fewer costs no more CPU."""
 PASS = 4
-"""Chroma answers if one memory in so many passes the filters: they come after it has chosen."""
+"""Chroma answers if one memory in so many passes the filters, which apply after its search."""
 LACKS = 2
 """Chroma answers if it lacks at most one vector in so many: those are compared in any case."""
 
@@ -212,14 +212,14 @@ def who_answers(
     allowed: int | None,
     chroma: Callable[[], tuple[LongState, int]],
 ) -> tuple[bool, str]:
-    """Return whether Chroma answers one search by vector, or exact search; and why, in a few words.
+    """Return whether Chroma, not exact search, answers a search by vector; and why, in a few words.
 
     Args:
         setting: The user's ``long_index``.
         vectors: Vectors in the namespace.
         allowed: How many memories pass the filters of the search; None without filters.
         chroma: Returns the state of Chroma in this process, and how many of the vectors it lacks.
-            It is called only where that decides.
+            Called only if that decides.
 
     >>> who_answers(LongIndex.AUTO, vectors=800, allowed=None, chroma=lambda: (LongState.COLD, 0))
     (False, 'fewer than 12000 vectors')

@@ -37,7 +37,7 @@ MAX_UNCLEAN = 2
 """Number of unclean ends in a row after which a folder is rebuilt without a probe: the probe may
 have missed the fault that kills the host."""
 MARK = "memento.json"
-"""File in a Chroma folder of memento's that says whose it is; it outlives damage to Chroma's."""
+"""File that marks a Chroma folder as memento's; it outlives damage to Chroma's files."""
 _OURS = b'{"made_by": "memento"}\n'
 _LOCK = re.compile(rb"[0-9]{0,20}\n?")
 """Content of a lock file: a process id, perhaps cut off by a crash."""
@@ -48,11 +48,11 @@ _TOLD_BY = {
     layout.SNAPSHOT: re.compile(rb'"content": \{"revs": |"content_hash": "[0-9a-f]{32}"'),
     _STAMP: re.compile(rb'\{"identity": ?".+"unclean": ?\d', re.DOTALL),
 }
-"""Content that every copy of a file of ours has, damaged or not, and no other file."""
+"""Content that each of our files has, copied or damaged, and no other file has."""
 
 
 class Taken(TierUnavailable):
-    """The folder has another owner, which also indexes what this process adds: no fault."""
+    """The folder has another owner, which also indexes what this process adds; not a fault."""
 
 
 class LongState(StrEnum):
@@ -116,7 +116,7 @@ class FolderLock:
         return self._fd
 
     def holder(self) -> str:
-        """Name the owner of the lock, as far as the file tells."""
+        """Describe the owner of the lock by the content of the file."""
         try:
             pid = read_regular(self._path, 32).decode("ascii").strip()
         except (OSError, UnicodeDecodeError):
@@ -160,7 +160,7 @@ def _is_lock(fd: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What the file beside a Chroma folder says of it."""
+    """The content of the file beside a Chroma folder."""
 
     identity: str
     """Name of the embedder whose vectors it holds."""
@@ -170,14 +170,14 @@ class Stamp:
     left: str = ""
     """Its `sum_of` when it was closed in order; "" while it is open, or if it was not."""
     unclean: int = 0
-    """Opens in a row without a clean end or a long service."""
+    """Opens in a row without a clean end or a long time in use."""
 
 
 def why_not(stamp: Stamp | None, there: str, identity: str, mark: str | None) -> str | None:
-    """Say why a folder is replaced unseen; None if it can be taken over. Pure.
+    """Return why a folder must be replaced without a check; None if it may be taken over. Pure.
 
-    One that was not closed in order may be taken over after a look at it in a child process.
-    ``there`` is the `sum_of` it now, and ``mark`` that of the folder that the ledger fed last.
+    A folder not closed in order may be taken over after a check in a child process. ``there`` is
+    its present `sum_of`, and ``mark`` the mark of the folder that the ledger fed last.
     """
     if not there:
         return "new" if stamp is None else "the folder is gone or empty"
@@ -193,7 +193,7 @@ def why_not(stamp: Stamp | None, there: str, identity: str, mark: str | None) ->
 
 
 def sum_of(folder: Path, version: str) -> str:
-    """Sum up the files of a folder and the version of Chroma; "" if there is no file.
+    """Return a digest of the files of a folder and the version of Chroma; "" without files.
 
     Call it only while no Chroma client of this process has the folder open: closing a second
     descriptor of an SQLite file drops the locks that the client holds on it.
@@ -230,7 +230,7 @@ def write_stamp(path: Path, stamp: Stamp) -> None:
 
 
 def _write_new(path: Path, data: bytes) -> None:
-    path.unlink(missing_ok=True)  # left by a killed writer, or a link that another user put there
+    path.unlink(missing_ok=True)  # left by a killed writer, or a link by another user
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
         file.write(data)
@@ -256,12 +256,12 @@ def make_private(folder: Path) -> None:
                     path.chmod(mode)
 
 
-# Which files are the store's. What does not prove to be is never removed. All of these raise
-# OSError if a file cannot be read or a folder not looked into.
+# Which files are the store's: others are never removed. All of these raise OSError if a file or
+# folder cannot be read.
 
 
 def mark(folder: Path) -> None:
-    """Put memento's mark into a Chroma folder, durably; does nothing if it bears it."""
+    """Put memento's mark into a Chroma folder, durably, unless it is there."""
     if not _is_mark(folder / MARK):
         _write_new(folder / MARK, _OURS)
 
@@ -276,7 +276,7 @@ def _is_mark(path: Path) -> bool:
 def set_aside(path: Path) -> None:
     """Rename a folder or file, if there is one, and drop what the store set aside before.
 
-    Only a folder that bears the store's mark is ever dropped.
+    Only folders that are the store's, see `is_ours`, are dropped.
     """
     if not os.path.lexists(path):
         return
@@ -292,9 +292,9 @@ def set_aside(path: Path) -> None:
 
 
 def is_ours(folder: Path) -> bool:
-    """Return whether the Chroma folder at the place of the store's is the store's, or is absent.
+    """Return whether a Chroma folder has the store's mark, or is absent.
 
-    One without files has nothing to lose and counts as the store's.
+    An empty folder also counts, as it has nothing to lose.
     """
     if not folder.is_dir():
         return not os.path.lexists(folder)
@@ -310,14 +310,14 @@ def is_stamp(path: Path) -> bool:
 
 
 def is_lock(path: Path) -> bool:
-    """Return whether a file is a lock file of memento's, by its content; an absent one counts."""
+    """Return whether a file is memento's lock file, by its content; an absent one counts."""
     if path.is_symlink() or not path.is_file():
         return not os.path.lexists(path)
     return _LOCK.fullmatch(read_regular(path, 32)) is not None
 
 
 def is_copy(path: Path) -> bool:
-    """Return whether a file or folder of the store's folder is a copy that the store set aside."""
+    """Return whether a path in the store's folder is a copy that the store set aside."""
     name = path.name
     if not layout.ASIDE.fullmatch(name) or layout.IN_USE.fullmatch(name) or path.is_symlink():
         return False
@@ -334,12 +334,12 @@ def is_copy(path: Path) -> bool:
 
 
 def _is_told(file: str, data: bytes) -> bool:
-    """Return whether this is, or was, such a file of the store's; zeros have nothing to lose."""
+    """Return whether data is from the store's file of that name, even damaged, or only zeros."""
     return not data.strip(b"\0") or _TOLD_BY[file].search(data) is not None
 
 
 def _is_ledger(path: Path) -> bool:
-    """Tell a copy of a ledger, or what SQLite keeps beside one, by the number in its header."""
+    """Return whether a file, or the file it belongs to, has the header of a ledger, or is empty."""
     for suffix in layout.BESIDE:
         path = path.with_name(path.name.removesuffix(suffix))
     if not path.is_file():
@@ -351,7 +351,7 @@ def _is_ledger(path: Path) -> bool:
 
 
 def left_alone(root: Path) -> list[str]:
-    """Name what has a name of the store's or of its copies, and does not prove to be."""
+    """Return paths that are named like the store's files or copies, but are not the store's."""
     aside = [path for path in root.iterdir() if layout.ASIDE.fullmatch(path.name)]
     found = [p for p in aside if not layout.IN_USE.fullmatch(p.name) and not is_copy(p)]
     folder = root / layout.CHROMA

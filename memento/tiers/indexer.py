@@ -1,10 +1,10 @@
 """Background thread that keeps the vector indexes up to date.
 
 It processes the ledger's backlog: it embeds texts in small batches, writes the vectors to the
-ledger, and then to the long tier. Each step can be repeated, so after a crash the work is simply
-done again. Namespaces take turns, what a waiting question needs comes first
-(``queue``, ``work``), and a query goes before all. After each round the other chores have as much
-time as the round took, so that neither waits for the end of a long backlog of the other.
+ledger, and then to the long tier. Each step can be repeated, so after a crash the work is done
+again. Namespaces take turns; what a waiting question needs comes first (``queue``, ``work``), and a
+running query before everything. After each round other work gets as much time as the round took, so
+that neither waits for the end of a long backlog of the other.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ BEHIND_ROWS = 512
 """Backlog, in rows, above which the indexer gives way only to queries and no longer to a stream of
 adds."""
 POLL_SECONDS = 0.2
-"""Maximum time, in seconds, between two looks of a waiting caller at a wish or at the backlog."""
+"""Maximum interval, in seconds, at which a waiting caller checks a wish or the backlog."""
 OPEN_SECONDS = 2.0
-"""Age of the thread, in seconds, before which it opens the index only for somebody who waits:
+"""Age of the thread, in seconds, before which it opens the index only for a waiting caller:
 importing Chroma takes a second of CPU, and a command of the shell ends before it could be fed."""
 EXIT_SECONDS = 30.0
 """Maximum wait, in seconds, when the interpreter ends, for a thread that is still loading."""
@@ -61,8 +61,8 @@ GIVE_WAY = {False: 0.1, True: 0.25}
 PLAN_BITES = 4
 """Batches planned at once, in characters; the next plan gives everybody a turn again."""
 FEED_ROUNDS = 16
-"""While texts are embedded, the index has its turn once in so many rounds, for as many batches; the
-backlog is read from its beginning for that."""
+"""While texts are embedded, the index has its turn once in so many rounds, for as many batches,
+because the backlog is then read from its beginning."""
 
 
 class Indexer:
@@ -73,14 +73,14 @@ class Indexer:
         embedding: The embedder, or None to leave the work to a process that has one.
         open_index: Returns the open long tier, None if the store has none; called only from the
             background thread.
-        index_lost: Tells whether the long tier's index is lost and must be rebuilt.
+        index_lost: Returns whether the long tier's index is lost and must be rebuilt.
         chores: Does work that must not wait for the backlog; called before each batch.
         take_up: Puts new memories on the backlog: all of the given namespaces, or some of any.
-        waiting: Tells whether there are new memories that are not on the backlog yet.
+        waiting: Returns whether there are new memories that are not on the backlog yet.
         aside: Does other work after each round, for as many seconds as the round took.
-        housekeeping: Does some in quiet moments; tells whether it has more to do at once.
-        busy: Tells whether a query is running now.
-        streaming: Tells whether adds follow each other closely now.
+        housekeeping: Does maintenance in quiet moments; returns whether there is more to do now.
+        busy: Returns whether a query is running now.
+        streaming: Returns whether adds follow each other closely now.
         config: Sizes and pauses.
     """
 
@@ -128,11 +128,11 @@ class Indexer:
 
         No reason names or quotes a memory. Problems of single texts are in ``trouble_for``.
         """
-        self._pauses: dict[str, tuple[float, float]] = {}  # not before, and seconds of the last one
+        self._pauses: dict[str, tuple[float, float]] = {}  # time of next try, last pause
 
     def start(self) -> None:
-        """Start the thread if it does not run, and tell it there is work."""
-        if self._thread is None or not self._thread.is_alive():  # each add asks: without the lock
+        """Start the thread if it is not running, and tell it that there is work."""
+        if self._thread is None or not self._thread.is_alive():  # each add calls this: no lock
             with self._lock:
                 if not self._stopping and (self._thread is None or not self._thread.is_alive()):
                     self._wanted |= self._embeds and self._index_lost()
@@ -145,18 +145,18 @@ class Indexer:
             self._wake.set()
 
     def own(self, docids: Iterable[int]) -> None:
-        """Note which memories this process changed; see `Turns.own`."""
+        """Note the memories that this process changed; see `Turns.own`."""
         self._turns.own(docids)
 
     def trouble_for(self, sees: Sees) -> dict[str, str]:
-        """Report present problems to a caller who sees these namespaces and no others."""
+        """Return the present problems, as far as they concern the namespaces a caller sees."""
         found = dict(self.trouble)
         if "embedder" not in found and (why := self._refused.told(sees)):
             found["embedder"] = why
         return found
 
     def refused_unseen(self, sees: Sees) -> int:
-        """Count the texts of other namespaces that the embedder refused."""
+        """Count the texts that the embedder refused in namespaces that the caller does not see."""
         return self._refused.unseen(sees)
 
     def wait(
@@ -166,7 +166,7 @@ class Indexer:
         sees: Sees = everyone,
         each: Callable[[], None] | None = None,
     ) -> bool:
-        """Wait until the backlog is processed, as far as this process can; tells whether it is.
+        """Wait until the backlog is processed or cannot be; return whether it is.
 
         Args:
             timeout: Seconds to wait at most, or None.
@@ -187,7 +187,7 @@ class Indexer:
                 self._settled.wait(POLL_SECONDS if left is None else min(POLL_SECONDS, left))
 
     def drained(self, sees: Sees) -> bool | None:
-        """Return whether the backlog was processed; False if it cannot be, None if it may be."""
+        """Return True if the backlog is processed, False if it cannot be, None if it may be."""
         if not self._owes(sees):
             return True
         if "long" not in self.trouble and self._pauses.pop("long", None) is not None:
@@ -197,7 +197,7 @@ class Indexer:
         return None
 
     def wait_for(self, wish: Wish, timeout: float) -> bool:
-        """Wait until what a question needs is embedded, before all else; tell whether it is."""
+        """Have what a question needs embedded first, and wait for it; return whether it is done."""
         deadline = time.monotonic() + timeout
         with self.wishes.hold(wish):
             while (done := self.look(wish)) is None:
@@ -208,10 +208,10 @@ class Indexer:
         return done
 
     def look(self, wish: Wish) -> bool | None:
-        """Tell whether a wish that is held is fulfilled; False if it cannot be, None if it may be.
+        """Return True if a held wish is fulfilled, False if it cannot be, None if it still may be.
 
-        To be called when the wish rings, and every `POLL_SECONDS` in any case: another process may
-        have fulfilled it.
+        Call it when the wish rings, and every `POLL_SECONDS`: another process may have fulfilled
+        it.
         """
         if self.wishes.fulfilled(wish):
             return True
@@ -255,7 +255,7 @@ class Indexer:
         )
 
     def _given_up(self) -> bool:
-        """Whether the rest of the backlog cannot be processed while the problem lasts."""
+        """Return whether the rest of the backlog cannot be processed while the problem lasts."""
         left = self._ledger.read(vectors.backlog_size)
         stuck = {op for name in list(self.trouble) for op in _BLOCKS[name]}
         if left.get("embed", 0) <= len(self._refused.owed()):
@@ -313,11 +313,11 @@ class Indexer:
                 self._settled.notify_all()
             told = self._wake.wait(self._config.poll_seconds)
             self._stop.wait(self._config.start_seconds)  # a burst of writes is processed together
-            if told:  # else what somebody says just now would be lost
+            if told:  # else a message said just now would be lost
                 self._wake.clear()
 
     def _go_on(self, *, news: bool) -> bool:
-        """Do the present work, unless ``paused``; tell whether there may be more at once."""
+        """Do one portion of work, once not ``paused``; return whether there may be more now."""
         while self._pausing and not self._stopping:
             time.sleep(0.001)
         with self._turn:
@@ -332,9 +332,9 @@ class Indexer:
             return more and not self._stopping
 
     def _round(self) -> bool:
-        """Do some of each kind of work on the backlog; tell whether there may be more.
+        """Do some of each kind of work on the backlog; return whether there may be more.
 
-        There is none only if neither kind finds a line there that can be worked on now.
+        False only if neither kind found a line that can be processed now.
         """
         if not self._embeds:
             return False
@@ -349,7 +349,7 @@ class Indexer:
         return worked
 
     def _embed_bite(self) -> bool:
-        """Embed the next lines, in turns; before each batch, the long texts questions wait for."""
+        """Embed the next lines; before each batch, the long texts that questions wait for."""
         chars = PLAN_BITES * BITE_CHARS
         lines = self._turns.take(INDEX_ROWS, chars, self._refused.lines())
         if not lines:
@@ -381,7 +381,7 @@ class Indexer:
             self.wishes.embedded(docids)
 
     def _parts(self, bite: Sequence[Owed]) -> Iterator[Sequence[Owed]]:
-        """Cut a batch into small ones while questions are expected, whose texts it would delay."""
+        """Split a batch while questions are expected, so that it does not delay their texts."""
         while bite:
             part = within(bite, SHORT) if self.wishes.expected() else bite
             yield part
@@ -408,7 +408,7 @@ class Indexer:
         try:
             for start in range(0, max(len(lines), 1), rows):
                 if start and (self._stopping or self._pausing or self.wishes):
-                    break  # somebody waits for this thread who cannot wait for a long batch
+                    break  # a caller waits for this thread, and a long batch would take too long
                 self._give_way()
                 with self._at_leisure():
                     index, model = self._open_index(), self._work.model()
@@ -422,7 +422,7 @@ class Indexer:
         return bool(lines)
 
     def _hand_on(self, index: Index | None, lines: Sequence[Owed], model: int) -> None:
-        """Tell the index, if there is one, of some lines, and strike them off the backlog."""
+        """Write some lines to the index, if there is one, and remove them from the backlog."""
         if index is not None:
             tell(self._ledger, index, lines, model)
         fed = None if index is None else index.mark
@@ -432,7 +432,7 @@ class Indexer:
 
     @contextmanager
     def _at_leisure(self) -> Iterator[None]:
-        """Mark that no work is lost if the process ends during the block."""
+        """Mark that the block only loads: no work is lost if the process ends meanwhile."""
         self._loading = True
         try:
             yield
@@ -455,11 +455,11 @@ class Indexer:
         self.wishes.ring()
 
     def _is_ending(self) -> bool:
-        """Return whether the store or the program ends, in which libraries fail to load."""
+        """Return whether the store or the program is ending, when libraries fail to load."""
         return self._stopping or not threading.main_thread().is_alive()
 
     def works(self, where: str) -> None:
-        """Note that a part works."""
+        """Clear the problems and pauses of a part, as it works."""
         self.trouble.pop(where, None)
         self._pauses.pop(where, None)
 
@@ -468,11 +468,11 @@ class Indexer:
         return time.monotonic() >= not_before
 
     def _tries_again(self) -> bool:
-        """Return whether a part has paused for long enough, or did not work before."""
+        """Return whether a failed part has paused for long enough to be tried again."""
         return any(self._ready(where) for where in {*self.trouble, *self._pauses})
 
     def _give_way(self) -> None:
-        """Let queries go first, and also adds while the backlog is short; but not for ever."""
+        """Wait, up to a limit, for running queries and, if the backlog is short, for adds."""
         deadline = time.monotonic() + GIVE_WAY[self.wishes.expected()]
         while (
             (self._busy() or self.wishes.urgent() or (self._streaming() and not self._behind))
@@ -508,7 +508,7 @@ class Express:
         self.thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Start the thread if it does not run, and tell it that a question waits."""
+        """Start the thread if it is not running, and tell it that a question waits."""
         with self._lock:
             if not self._stopping and (self.thread is None or not self.thread.is_alive()):
                 run = threading.Thread(target=self._run, name="memento-express", daemon=True)
@@ -517,7 +517,7 @@ class Express:
         self._bell.put(None)
 
     def stop(self) -> None:
-        """Let the thread end after its current batch; does not wait for that."""
+        """Tell the thread to end after its current batch; do not wait for it."""
         with self._lock:
             self._stopping = True
         self._bell.put(None)
@@ -535,11 +535,11 @@ class Express:
             except BaseException as error:  # noqa: BLE001 - recorded; the thread must go on
                 self._indexer.failed("store", error)
             self._bell.get()
-            while not self._bell.empty():  # somebody rang, however often it was
+            while not self._bell.empty():  # one or several rings
                 self._bell.get()
 
     def _serve(self) -> bool:
-        """Do one batch of what questions wait for; tell whether there may be more."""
+        """Embed one batch of what questions wait for; return whether there may be more."""
         if not self._wishes or not self._indexer.may_embed():
             return False
         with self.turn:
@@ -562,7 +562,7 @@ class Express:
 
 
 def _join(thread: threading.Thread | None, loading: Callable[[], bool], deadline: float) -> None:
-    """Wait for a thread that ends, unless it is loading, until a ``time.monotonic`` moment."""
+    """Wait for a thread to end, until ``time.monotonic`` reaches a deadline or it is loading."""
     if thread is None or thread is threading.current_thread():
         return
     while thread.is_alive() and not loading() and time.monotonic() < deadline:
@@ -572,7 +572,7 @@ def _join(thread: threading.Thread | None, loading: Callable[[], bool], deadline
 
 
 def leave(thread: threading.Thread) -> None:
-    """Let the end of the process wait for a thread that may be inside a library."""
+    """Make the end of the process wait for a thread that may be inside a library."""
     _left.add(thread)
 
 
@@ -581,7 +581,7 @@ _left: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
 
 @atexit.register
 def _wait_for_the_left() -> None:
-    """Wait for threads that are still inside the libraries they were loading.
+    """Wait for the threads that are still loading libraries.
 
     An interpreter that ends stops a thread where it returns to Python. Inside the C++ code of an
     inference runtime that aborts the whole process, with an exit status of failure.
@@ -599,7 +599,7 @@ SECONDS = 0.5
 
 
 def told(items: Sequence[A], progress: Progress | None) -> Iterator[A]:
-    """Yield items, and report how many of them were taken, before each hundredth.
+    """Yield items; report the number taken so far before the first and each hundredth.
 
     >>> list(told("ab", lambda done, total: print(done, total)))
     0 2
@@ -620,7 +620,7 @@ class Remaining:
         self._next = 0.0
 
     def glance(self) -> None:
-        """Report, unless the last report was a moment ago."""
+        """Report, unless the last report was less than `SECONDS` ago."""
         if time.monotonic() >= self._next:
             self.report()
             self._next = time.monotonic() + SECONDS

@@ -1,9 +1,9 @@
 """The long tier: a Chroma folder that finds memories by meaning, and that can be rebuilt.
 
 Everything in it comes from the ledger, so any doubt has the same cure: set the folder aside, start
-with an empty one, and tell the caller (``on_reset``) to feed it again. Only a folder that a killed
-process left is taken over, if a look at it from a child process finds no fault. After damage while
-it was in use or in that look it is replaced at most ``MAX_RESETS`` times per process.
+with an empty one, and tell the caller (``on_reset``) to feed it again. A folder that a killed
+process left is taken over if a check in a child process finds no fault. A folder found damaged in
+use or by that check is replaced at most ``MAX_RESETS`` times per process.
 
     COLD ──open──▶ READY ──Chroma fails, or a vector is lost──▶ ASIDE ──open──▶ READY (empty)
 
@@ -77,16 +77,16 @@ _resets: Counter[Path] = Counter()
 
 
 class Index:
-    """What a long tier does, whether its Chroma is a folder or a server.
+    """The interface of a long tier, whether its Chroma is a folder or a server.
 
     All methods raise `TierUnavailable` if it cannot be used.
     """
 
     mark: str | None = None
-    """What the ledger calls the index that takes rows now; None if only this process feeds it."""
+    """Mark, in the ledger, of the index that takes rows now; None if only this process feeds it."""
 
     def _asking(self) -> AbstractContextManager[Collections]:
-        """Lend the open Chroma to one call, and record its errors."""
+        """Yield the open Chroma for one call, and record its errors."""
         raise NotImplementedError
 
     @property
@@ -112,10 +112,10 @@ class Index:
         raise NotImplementedError
 
     def renounce(self) -> None:
-        """Stop using it, since the ledger names another by now. A folder has one owner."""
+        """Stop using the index, as the ledger names another; a folder has one owner and stays."""
 
     def named(self, namespace: tuple[str, ...]) -> str:
-        """Name the collection of a namespace."""
+        """Return the name of the collection of a namespace."""
         return collection_name(namespace)
 
     def upsert(
@@ -127,8 +127,8 @@ class Index:
     ) -> None:
         """Store rows and replace those with the same ids. Repeating it is harmless.
 
-        The n ids differ, the vectors are (n, dim), finite, and the metadata, which may be empty,
-        are for people who open Chroma.
+        The n ids are distinct, the vectors (n, dim) and finite. The metadata, perhaps empty, are
+        for people who open Chroma.
         """
         for part in _parts(len(ids)):
             with self._asking() as chroma:
@@ -173,8 +173,8 @@ class LongTier(Index):
         samples: Returns some rows that the folder should hold; called while opening.
         on_reset: Called with the reason whenever the folder starts empty, before it takes
             rows: the caller must queue everything again. It may be called more than once.
-        mark: Returns the mark that the ledger has of the folder which was fed last.
-        set_mark: Stores one in its place; it must survive a crash.
+        mark: Returns the mark of the folder that was fed last, from the ledger.
+        set_mark: Stores a new mark in the ledger; it must survive a crash.
     """
 
     def __init__(
@@ -232,9 +232,9 @@ class LongTier(Index):
         """
         if self._chroma is None:
             with self._opening():
-                pass  # who cannot own the folder is spared the import
+                pass  # no import if the folder cannot be owned
             try:
-                load()  # owning nothing, so that `close` need not wait for it
+                load()  # without owning the folder, so that `close` need not wait
             except ChromaFault as fault:
                 raise self._unavailable(LongState.COLD, str(fault)) from fault
         with self._opening():
@@ -295,7 +295,7 @@ class LongTier(Index):
 
     @contextlib.contextmanager
     def _opening(self) -> Iterator[None]:
-        """Own the folder while the block runs, and afterwards if it is open then."""
+        """Own the folder during the block, and afterwards if it is open then."""
         if os.getpid() != self._pid:
             raise TierUnavailable("long", self.reason)
         with self._gate:
@@ -367,11 +367,11 @@ class LongTier(Index):
         logger.info("starting the Chroma folder %s empty: %s", self._folder, why)
         self._set(LongState.COLD, f"being rebuilt: {why}")
         self._leave(sound=False)
-        with contextlib.suppress(PermissionError):  # nobody may look into it: kept, without a mark
+        with contextlib.suppress(PermissionError):  # it cannot be read: kept, without a mark
             if self._folder.is_dir() and files.is_ours(self._folder):
                 files.mark(self._folder)
         files.set_aside(self._folder)
-        if not files.is_stamp(self._stamp_path):  # it would be written over
+        if not files.is_stamp(self._stamp_path):  # it would be overwritten
             files.set_aside(self._stamp_path)
         self._on_reset(why)
         self._folder.mkdir(mode=0o700)
@@ -385,7 +385,7 @@ class LongTier(Index):
         write_stamp(self._stamp_path, replace(self._stamp, unclean=unclean))
         files.mark(self._folder)
         self._chroma, self._served = ChromaFolder(self._folder), 0
-        files.make_private(self._folder)  # it is owned even if that fails
+        files.make_private(self._folder)  # owned even if that fails
         return self._chroma
 
     def _leave(self, *, sound: bool) -> None:
@@ -411,7 +411,7 @@ class LongTier(Index):
             self._state, self._reason = state, reason
 
     def _unavailable(self, state: LongState, reason: str) -> TierUnavailable:
-        """Note why it cannot be used from now on; returns the error that says so."""
+        """Record why it cannot be used from now on; return the error that says so."""
         self._set(state, reason)
         return TierUnavailable("long", self.reason)
 
@@ -419,7 +419,7 @@ class LongTier(Index):
 
     @contextlib.contextmanager
     def _asking(self) -> Iterator[ChromaFolder]:
-        """Lend the open folder to one call, and record its errors."""
+        """Yield the open folder for one call, and record its errors."""
         if os.getpid() != self._pid:  # before taking the lock, which a fork may have copied locked
             raise TierUnavailable("long", self.reason)
         with self._guard:
@@ -439,7 +439,7 @@ class LongTier(Index):
                 self._served += 1
                 self._idle.notify_all()
                 if self._served == SETTLED_AFTER and self._state is LongState.READY:
-                    with contextlib.suppress(OSError):  # a lost note costs one rebuild
+                    with contextlib.suppress(OSError):  # losing the note costs one rebuild
                         write_stamp(self._stamp_path, self._stamp)
 
     def _note_damage(self, chroma: ChromaFolder, problem: str) -> None:

@@ -1,10 +1,9 @@
 """The file of one namespace's vectors, which exact search maps into memory.
 
 ``derived/NS.vectors`` holds blocks of 1,024 places: row ids, a sum of each vector, and the vectors
-in float32, in the order in which they were filed. More are appended to it, and then the head is
-written again, which says how many there are; a process that knows fewer reads on in it undisturbed.
-It is not waited for until it is on the disk: each vector is checked when it is read. A small file
-is read into RAM at once.
+in float32, in the order in which they were filed. To append more, the vectors are written first and
+then the head, which has their number; a process that knows fewer can go on reading. The file is not
+synced to disk: each vector is checked when it is read. A small file is read into RAM at once.
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ from memento.tiers.derived import HEAD, NameIt, Unusable
 
 KIND = "vectors"
 FORMAT = 2
-"""Version of the file; others are made again."""
+"""Version of the file; files of other versions are rewritten."""
 BLOCK = BITE
-"""Places in a block: its row ids are read without a look at its vectors."""
+"""Places in a block, whose row ids can be read without its vectors."""
 MAPPED_FROM = 16_384
 """Places from which a file is mapped. Fewer are read into RAM, at most 25 MB of 384 dimensions:
 comparing 10,000 that are mapped costs a third more, for the processor looks up 4,000 pages."""
@@ -48,7 +47,7 @@ class _File:
         self.descriptor = descriptor
 
     def require(self, size: int) -> None:
-        """Refuse a file that was cut off: to read from memory what is gone ends the process."""
+        """Raise `Unusable` if the file was cut off: reading a mapped one would kill the process."""
         if os.fstat(self.descriptor).st_size < size:
             raise Unusable("the vectors are cut off")
 
@@ -73,10 +72,10 @@ class Table:
     head: dict[str, Any]
     _file: _File
     mapped: bool
-    """Whether it is mapped into memory; else what it holds is in RAM."""
+    """Whether it is mapped into memory; else its content is in RAM."""
     blocks: Blocks
     docids: Docids = field(init=False)
-    """Row ids, in order of arrival; of equal ones the last has the present vector."""
+    """Row ids, in order of arrival; of repeated ones the last has the present vector."""
     _checked: bool = False
 
     def __post_init__(self) -> None:
@@ -87,20 +86,20 @@ class Table:
 
     @property
     def mark(self) -> str:
-        """The word by which ledger and file know each other."""
+        """The random word, also in the ledger, that identifies the file."""
         return str(self.head["mark"])
 
     def vectors(self, places: NDArray[np.int32]) -> Floats:
         """Read vectors by their places; `Unusable` if one is damaged or the file was cut off."""
         self._require()
         at = np.divmod(places, BLOCK)
-        found: Floats = self.blocks["vector"][at]  # a copy: what was checked does not change
+        found: Floats = self.blocks["vector"][at]  # a copy, which cannot change after the check
         if self.mapped or not self._checked:
             _check(self.docids[places], found, self.blocks["sum"][at])
         return found
 
     def cosines(self, vector: Floats) -> Floats:
-        """Return the dot product of every vector with one; all are checked at the first time."""
+        """Return the dot product of every vector with one; the first call checks all vectors."""
         self._require()
         if not self._checked:
             for first, block in zip(range(0, len(self), BLOCK), self.blocks, strict=True):
@@ -134,9 +133,9 @@ def _check(docids: Docids, vectors: Floats, sums: NDArray[np.uint64]) -> None:
 
 
 def _sums_of(docids: Docids, vectors: Floats) -> NDArray[np.uint64]:
-    """Add up a row id and the bytes of its vector, as numbers of 64 bits, or of 32.
+    """Add each row id to the sum of its vector, read as integers of 64 bits, or of 32.
 
-    Any damage shows, also if all became zeros.
+    Damage shows, even if everything became zeros.
     """
     wide = np.uint64 if vectors.shape[1] % 2 == 0 else np.uint32
     found: NDArray[np.uint64] = vectors.view(wide).sum(axis=1, dtype=np.uint64)
@@ -154,7 +153,7 @@ def _block(dim: int) -> np.dtype[np.void]:
 
 
 def size_of(n: int, dim: int) -> int:
-    """Return the bytes of a file of so many vectors."""
+    """Return the size in bytes of a file of n vectors."""
     return HEAD + _count(n) * _block(dim).itemsize
 
 
@@ -163,7 +162,7 @@ def _count(n: int) -> int:
 
 
 def _filled(blocks: Blocks, start: int, docids: Docids, matrix: Floats) -> Blocks:
-    """Put vectors into blocks, from a place on."""
+    """Write vectors into blocks, from a place on, and return the blocks."""
     at = np.divmod(np.arange(start, start + len(docids)), BLOCK)
     blocks["docid"][at], blocks["vector"][at] = docids, matrix
     blocks["sum"][at] = _sums_of(docids, matrix)
@@ -171,9 +170,9 @@ def _filled(blocks: Blocks, start: int, docids: Docids, matrix: Floats) -> Block
 
 
 def open_table(root: Path, ns: int, facts: Facts, *, model: int, dim: int) -> Table:
-    """Open the file of a namespace, which may be older than what the ledger says, but not newer.
+    """Open the file of a namespace, which may be older than the ledger, but not newer.
 
-    `Unusable` if it is missing, damaged, or of something else.
+    `Unusable` if it is missing, damaged, or from another store or embedder.
     """
     with derived.opened(root) as folder:
         file = _File(derived.open_file(folder, f"{ns}.{KIND}"))
@@ -216,7 +215,7 @@ def write_all(
 ) -> None:
     """Write all vectors of a namespace into a new file. Only for the lock holder.
 
-    The vectors come a block at a time, and ``facts`` are of the same moment.
+    ``bites`` has one block at a time, read at the same moment as ``facts``.
     """
     about = {"stamp": facts.stamp, "rows": 0, "mark": token_hex(8)}
     head = {**_head(ns, facts.erased, model, dim), **about}

@@ -1,7 +1,7 @@
 """Choose the text to embed next: namespaces take turns, from both ends of the backlog of each.
 
-So a document that was pasted into one conversation does not hold up what is said after it. A
-namespace is never read whole.
+So a document pasted into one conversation does not delay what is said after it. The backlog of a
+namespace is never read as a whole.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ LOOK = 384
 """Lines looked at from each end, all namespaces together; about 1 µs each."""
 
 ELSEWHERE = 2.0
-"""Seconds that a line of another machine is left to that machine, which is embedding it too."""
+"""Seconds for which a line of another machine is left to that machine."""
 _KNOWN = 20_000
-"""Lines of which it is kept whose they are, at most."""
+"""Maximum number of lines whose machine is remembered."""
 
 T = TypeVar("T")
 
@@ -47,7 +47,7 @@ def in_turns(queues: Iterable[Iterable[T]]) -> Iterator[T]:
 
 
 def within(lines: Sequence[Owed], chars: int) -> list[Owed]:
-    """Take the first lines, up to so many characters together; one line in any case."""
+    """Take the first lines, up to ``chars`` characters in total, but at least one line."""
     taken = list(lines[:1])
     room = chars - sum(len(line.text) for line in taken)
     for line in lines[1:]:
@@ -59,20 +59,20 @@ def within(lines: Sequence[Owed], chars: int) -> list[Owed]:
 
 
 class Turns:
-    """Chooses the lines of the backlog to embed next. For one thread."""
+    """Chooses the lines of the backlog to embed next. Not thread-safe, except `own`."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._last = 0
         self._own: set[int] = set()
-        self._met: dict[tuple[int, int], float] = {}  # lines of other machines, and since when
+        self._met: dict[tuple[int, int], float] = {}  # other machines' lines: first seen
         self.deferred = False
         """Whether the last call left a line to another machine."""
 
     def own(self, docids: Iterable[int]) -> None:
-        """Note which memories this process changed, so that it is the one to embed them.
+        """Note the memories that this process changed, so that it embeds them. Thread-safe.
 
-        Processes that share a file do not: the first that is free embeds them. From any thread.
+        Nothing is noted if the processes share a file: then the first that is free embeds them.
         """
         if not self._ledger.in_file:
             if len(self._own) > _KNOWN:
@@ -80,10 +80,10 @@ class Turns:
             self._own.update(docids)
 
     def take(self, rows: int, chars: int, skip: Collection[tuple[int, int]] = ()) -> list[Owed]:
-        """Choose lines, in turns; the next call goes on with the namespace after the last one.
+        """Choose lines, namespaces in turn; the next call continues after the last namespace.
 
-        ``skip`` leaves lines out, as (row id, revision). One line is taken in any case, however
-        many ``chars`` it has.
+        ``skip`` excludes lines, as (row id, revision). At least one line is taken, even if it has
+        more than ``chars`` characters.
         """
         self.deferred = False
         lines = self._ledger.read(lambda c: self._chosen(c, rows, skip))
@@ -120,7 +120,7 @@ class Turns:
         look: int,
         skip: Collection[tuple[int, int]],
     ) -> list[Place]:
-        """Return lines of a namespace: of more than its share, oldest and newest take turns."""
+        """Return lines of a namespace; if they exceed its share, oldest and newest alternate."""
         low, high = docid_range(ns)
         oldest = vectors.window(connection, low, high, look)
         newest = oldest[share:][::-1]
@@ -155,7 +155,7 @@ class Wish:
         self.lacking = dict(lacking)
         """Their row ids, with the number of characters, newest first."""
         self.left = dict(self.lacking)
-        """Those of them that are not embedded yet, as far as this process knows."""
+        """Those that are not embedded yet, as far as this process knows."""
         self.taken_up = False
         """Whether all of them have a line in the backlog."""
         self._bell: SimpleQueue[None] = SimpleQueue()  # in C: an interrupt leaves no lock held
@@ -163,13 +163,13 @@ class Wish:
         """Called, from any thread, when it may be fulfilled, or cannot be."""
 
     def wait(self, seconds: float) -> None:
-        """Block until somebody rings, for so many seconds at most."""
+        """Block until `ring` is called, for at most ``seconds``."""
         with suppress(Empty):
             self._bell.get(timeout=max(0.0, seconds))
 
 
 class Wishes:
-    """The wishes of all questions that wait now. Thread-safe."""
+    """The wishes of all questions that are waiting. Thread-safe."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -181,13 +181,13 @@ class Wishes:
         return bool(self._wishes)
 
     def of(self, ns: int, sessions: Sequence[str] = ()) -> Wish | None:
-        """Return what a question to a namespace, or to some sessions of it, has to wait for."""
+        """Return the wish of a question to a namespace or some sessions; None if none is needed."""
         lacking = self._ledger.read(lambda c: vectors.newest(c, ns, sessions, ROWS, CHARS))
         return Wish(ns, lacking) if lacking else None
 
     @contextmanager
     def hold(self, wish: Wish) -> Iterator[None]:
-        """Let the indexer know of a wish while the block runs."""
+        """Announce a wish to the indexer during the block."""
         try:
             with self._lock:
                 self._wishes.append(wish)
@@ -198,7 +198,7 @@ class Wishes:
                 self._expected_until = monotonic() + LATELY
 
     def fulfilled(self, wish: Wish) -> bool:
-        """Look in the ledger whether nothing of a wish is left."""
+        """Return whether, by the ledger, nothing of a wish is left; update what is left."""
         left = self._ledger.read(lambda c: vectors.still_lacking(c, wish.ns, wish.lacking))
         with self._lock:
             wish.left = {docid: chars for docid, chars in wish.lacking.items() if docid in left}
@@ -206,7 +206,7 @@ class Wishes:
         return not left
 
     def embedded(self, docids: Iterable[int]) -> None:
-        """Note that memories lack a vector no longer; tell the questions that wait for no more."""
+        """Note that memories have vectors; ring the wishes of which nothing is left."""
         done = set(docids)
         with self._lock:
             for wish in self._wishes:
@@ -216,17 +216,17 @@ class Wishes:
                         wish.ring()
 
     def ring(self) -> None:
-        """Let every question look how it stands, because something went wrong or ends."""
+        """Make every question check its wish, because of a failure or the end."""
         with self._lock:
             for wish in self._wishes:
                 wish.ring()
 
     def expected(self) -> bool:
-        """Return whether a question waits now, or one did lately."""
+        """Return whether a question waits now, or waited in the last `LATELY` seconds."""
         return bool(self._wishes) or monotonic() < self._expected_until
 
     def urgent(self) -> bool:
-        """Return whether a question waits for a short text, which another thread embeds now."""
+        """Return whether a question waits for a short text, which `Express` embeds."""
         with self._lock:
             return any(chars <= SHORT for wish in self._wishes for chars in wish.left.values())
 
@@ -238,7 +238,7 @@ class Wishes:
     def next(self, most: int, *, long: bool) -> list[int]:
         """Choose memories that questions wait for, newest first; the questions take turns.
 
-        ``long`` chooses among the texts longer than `SHORT`, else among the others.
+        ``long`` selects texts longer than `SHORT`; else the others.
         """
         with self._lock:
             ready = [wish.left for wish in self._wishes if wish.taken_up]

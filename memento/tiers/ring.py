@@ -30,7 +30,7 @@ IN_RING = frozenset(having("in_ring"))
 SESSIONS = 256
 """Rings kept in RAM and in the snapshot, those used last."""
 CATCH_UP = 256
-"""Most changed rows that a ring follows one by one; with more, it is read again."""
+"""Maximum number of changed rows that a ring follows one by one; with more, it is reread."""
 
 log = logging.getLogger("memento.tiers.ring")
 
@@ -71,7 +71,7 @@ class ShortTier:
 
     @property
     def stale(self) -> bool:
-        """Whether something changed since the last snapshot."""
+        """Whether anything changed since the last snapshot."""
         return self._touched
 
     def load(self) -> None:
@@ -139,7 +139,7 @@ class ShortTier:
 
     def _collect(self, connection: Session) -> tuple[dict[int, int], dict[Key, list[Row]]]:
         rings = {key: list(self._follow(connection, key)) for key in list(self._rings)}
-        told = {key: rows for key, rows in rings.items() if rows}  # no name without turns stays
+        told = {key: rows for key, rows in rings.items() if rows}  # drop names without turns
         return {ns: self._seen[ns] for ns, _ in told}, told
 
     def _follow(self, connection: Session, key: Key) -> deque[Row]:
@@ -158,7 +158,7 @@ class ShortTier:
         return ring
 
     def _used(self, key: Key) -> None:
-        """Keep the rings used last. Caller holds the lock."""
+        """Mark a ring as used last; drop those used least recently. Caller holds the lock."""
         self._rings.move_to_end(key)
         while len(self._rings) > SESSIONS:
             self._rings.popitem(last=False)
@@ -180,7 +180,7 @@ class ShortTier:
             self._keep(ns, lambda row, session: moved.get(row.docid, session) == session)
 
     def _keep(self, ns: int, stays: Callable[[Row, str | None], bool]) -> None:
-        """Remove rows from the rings of a namespace that do not stay in the session of a ring."""
+        """Remove the rows of a namespace for which ``stays(row, session)`` is False."""
         for (at, session), ring in self._rings.items():
             if at == ns and not all(stays(row, session) for row in ring):
                 kept = [row for row in ring if stays(row, session)]
@@ -204,8 +204,7 @@ def _holds(row: Row, now: int) -> bool:
 def _place(ring: deque[Row], changed: Sequence[Row]) -> None:
     """Put changed rows in their places in a ring, or remove them.
 
-    All of them together, so that a row which left in the same transaction does not push an older
-    row out.
+    All at once, so that a row that left in the same transaction does not push out an older one.
     """
     rows = {row.docid: row for row in (*ring, *changed)}
     ring.clear()
@@ -220,7 +219,7 @@ def _dumps(value: object) -> str:
 
 
 def _parse(data: bytes) -> tuple[dict[int, int], dict[Key, list[Row]]]:
-    """Read a snapshot; `ValueError`, or what its values raise, if it is none or was changed."""
+    """Parse a snapshot; if it is invalid, `ValueError` or what its values raise."""
     outer = json.loads(data)
     if outer["format"] != FORMAT:
         raise ValueError(f"format {outer['format']!r}")

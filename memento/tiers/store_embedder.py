@@ -96,9 +96,9 @@ class StoreEmbedder:
         return model
 
     def known_model(self, moment: Moment | None = None) -> int | None:
-        """Return the number if vectors of this embedder are stored, without writing.
+        """Return the model number, or None if no vectors of this embedder are stored; no writing.
 
-        With the present ``moment`` of the ledger, it is not read again before something is written.
+        Given the present ``moment`` of the ledger, the result is cached until the next write.
 
         Raises:
             EmbeddingMismatch: If the store's vectors come from another embedder or other weights.
@@ -117,7 +117,7 @@ class StoreEmbedder:
         return model
 
     def adopt(self) -> int:
-        """Make this the embedder of the store, and queue every row without its vector."""
+        """Make this the embedder of the store, and queue every row that lacks its vector."""
         embedder, identity = self.loaded(), self.identity
         _, known = self._working(embedder)
         changed = known is not None and self._likeness(known) < SAME
@@ -149,9 +149,8 @@ class StoreEmbedder:
     def _recognise(self, model: int, *, keep: bool) -> None:
         """Compare the embedder with a vector it made before; once per process.
 
-        Two threads may do so at the same time, and wait for each other only while one text is
-        embedded.
-        ``keep`` stores that vector if the store has none yet.
+        Two threads may do so at once, and wait for each other only to embed one text. ``keep``
+        stores that vector if the store has none yet.
         """
         if (likeness := self._likeness(model)) < SAME:
             raise EmbeddingMismatch(
@@ -164,7 +163,7 @@ class StoreEmbedder:
         self._recognised, self._kept = model, keep or self._kept
 
     def _likeness(self, model: int) -> float:
-        """Return the cosine of one text's vector now and then; 1 if none was stored."""
+        """Return the cosine of the stored and the present vector of `CANARY`; 1 without one."""
         import numpy as np  # noqa: PLC0415 - must not load with memento
 
         before = self._ledger.read(lambda c: vectors.canary(c, model))
@@ -188,9 +187,9 @@ class StoreEmbedder:
     def count_tokens(self, text: str) -> int:
         """Count the tokens that a text takes in a prompt; `EmbedderError` if it cannot be loaded.
 
-        That is the number of word pieces of the embedder's own tokenizer, but no less than the
-        estimate of ``memento.text.words``: that tokenizer takes a long word in a script that
-        it does not know for one piece. Other embedders than a local one leave the estimate.
+        This is the number of word pieces by the embedder's tokenizer, but at least the estimate of
+        ``memento.text.words``, because the tokenizer counts a long word in an unknown script as one
+        piece. For an embedder that is not local, it is the estimate.
         """
         least = estimate(text)
         embedder = self.loaded()
@@ -202,7 +201,7 @@ class StoreEmbedder:
     def nearness(self, query: str) -> Callable[[Sequence[str]], Sequence[float]] | None:
         """Return a function that scores texts by their cosine to a query; None if it is slow.
 
-        It is fast with a local embedder only: another one would be asked over a network.
+        Only a local embedder is fast: others are called over a network.
         """
         if not isinstance(self.loaded(), LocalEmbedder):
             return None

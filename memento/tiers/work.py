@@ -29,7 +29,7 @@ UNFIT = (EmbedderError, InvalidInput, MissingExtra)
 """Errors of an embedder that cannot work: broken, misnamed or not installed."""
 
 OPS = ("index", "drop")
-"""Operations of the backlog that the index is owed."""
+"""Operations of the backlog for the index."""
 
 MAX_REASON = 300
 """Characters of an embedder's message that are kept; one may quote a whole text."""
@@ -56,7 +56,7 @@ class Refused:
         return set(self._why)
 
     def note(self, line: Owed, error: Exception) -> None:
-        """Skip a line of the backlog from now on."""
+        """Record the error of a line of the backlog, which is skipped from now on."""
         self._why[line.docid, line.rev] = line.id, f"{error}"[:MAX_REASON]
 
     def clear(self) -> None:
@@ -73,10 +73,10 @@ class Refused:
         return still
 
     def told(self, sees: Sees) -> str | None:
-        """Describe the refused texts of the namespaces that a caller sees, or return None.
+        """Describe the refused texts in the namespaces that a caller sees; None without any.
 
-        It quotes the newest memory, whichever was tried last: the order in which texts are tried
-        depends on what other namespaces owe.
+        It names the newest memory, not the one tried last: that would depend on the backlog of
+        other namespaces.
         """
         lines = sorted(line for line in self.owed() if sees(line[0] >> SEQ_BITS))
         mine = [one for line in lines if (one := self._why.get(line))]
@@ -85,12 +85,12 @@ class Refused:
         return f"{len(mine)} texts refused, the last one {mine[-1][0]}: {mine[-1][1]}"
 
     def unseen(self, sees: Sees) -> int:
-        """Count the refused texts of the namespaces that a caller does not see."""
+        """Count the refused texts in namespaces that a caller does not see."""
         return sum(not sees(docid >> SEQ_BITS) for docid, _ in self.owed())
 
 
 class Work:
-    """Turns lines of the backlog into stored vectors; none without embedder. Thread-safe."""
+    """Turns lines of the backlog into stored vectors; needs an embedder. Thread-safe."""
 
     def __init__(
         self, ledger: Ledger, embedding: StoreEmbedder | None, wishes: Wishes, refused: Refused
@@ -119,7 +119,7 @@ class Work:
         """Embed some texts, store their vectors and tell the questions that wait for them.
 
         Raises:
-            EmbedderError: If the embedder takes no text at all.
+            EmbedderError: If the embedder refuses every text.
         """
         made = self._embedded(lines)
         spaces = {line.ns for line in lines}
@@ -130,7 +130,7 @@ class Work:
         """Embed a batch; if that fails, each text alone, so that one bad text delays no other.
 
         Raises:
-            EmbedderError: If it embeds no text at all: the fault is the embedder's, not a text's.
+            EmbedderError: If it refuses even a harmless text: the fault is not in the text.
         """
         try:
             with _contained():
@@ -154,20 +154,20 @@ class Work:
 
 @contextmanager
 def _contained() -> Iterator[None]:
-    """Let foreign code end no thread: some libraries raise SystemExit.
+    """Turn exceptions such as SystemExit, which some libraries raise, into `EmbedderError`.
 
-    No signal handler runs in a background thread, so nobody else meant it.
+    Signal handlers never run in a background thread, so no user meant to end it.
     """
     try:
         yield
     except BaseException as error:
-        if isinstance(error, Exception):  # the indexer knows what to do about it
+        if isinstance(error, Exception):  # the indexer handles it
             raise
         raise EmbedderError(f"the embedder raised {type(error).__name__}: {error}") from error
 
 
 def tell(ledger: Ledger, index: Index, lines: Sequence[Owed], model: int) -> None:
-    """Bring the open index, of one embedder, to the present state of lines in order of row ids."""
+    """Bring the open index of one embedder up to date with lines, which are sorted by row id."""
     import numpy as np  # noqa: PLC0415 - must not load with memento
 
     wanted = [line.docid for line in lines if line.op == "index"]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from memento import Config
 from memento.config import IndexConfig
+from memento.ledger import vectors
 from memento.retrieve import by_name, outline
 from memento.retrieve.columns import COLUMNS, Roster, RosterRow
 from memento.retrieve.outline import KIND
@@ -207,6 +208,7 @@ DAMAGE = {
 @pytest.mark.parametrize("how", DAMAGE)
 def test_a_damaged_outline_costs_no_answer(open_memory, tmp_path, monkeypatch, how):
     """It is not read; the rows are."""
+    monkeypatch.setattr(vectors, "MARKS", 2)
     root = tmp_path / "store"
     with filled(open_memory(root, config=QUIET)) as memory:
         answers(memory)

@@ -247,7 +247,7 @@ def test_the_managers_own_tests_pass_through_a_service():
     """They run with each store behind a service; the few that look inside are left out."""
     root = Path(__file__).parents[2]
     files = [f"tests/{name}.py" for name in SUITE.split()]
-    words = ["-m", "pytest", "-q", "-n0", "-k", f"not ({' or '.join(INSIDE)})", *files]
+    words = ["-m", "pytest", "-n0", "-k", f"not ({' or '.join(INSIDE)})", *files]
     ran = subprocess.run(
         [sys.executable, *words],
         cwd=root,

@@ -15,10 +15,11 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-ROOT = Path(sys.argv[1])
+ROOT = Path(*sys.argv[1:2])
 STORE = ROOT / "store"
-for name, value in {"HOME": ROOT, "XDG_STATE_HOME": ROOT, "XDG_RUNTIME_DIR": ROOT}.items():
-    os.environ[name] = str(value)
+for name in ("HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"):
+    os.environ[name] = str(ROOT)
+os.environ["XDG_CONFIG_HOME"] = str(ROOT / ".config")
 
 from memento.agents.table import AGENTS  # noqa: E402 - it looks at the home
 from memento.resident.client import Unreachable, call  # noqa: E402
@@ -27,7 +28,9 @@ from memento.resident.client import Unreachable, call  # noqa: E402
 def ran(*words: str, given: str = "") -> str:
     """Run a command, which must end well; returns what it printed."""
     command = [sys.executable, "-m", "memento", *words, "--root", str(STORE)]
-    done = subprocess.run(command, input=given, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(words)}: {done.stdout[-300:]}{done.stderr}")
     return done.stdout
 
 

@@ -45,7 +45,7 @@ WRITABLE = ("deep/store/", "deep/notes")
 """Where files may be made: the store, and the notes of a vault."""
 PATHS = {"path", "file", "folder"}
 """Parameters that are paths by their nature: the caller's own choice of where to write."""
-LEFT_OUT = {"backup", "export", "flush", "import_from", "reindex"}
+LEFT_OUT = {"backup", "export", "flush", "import_from", "move", "reindex"}
 """Methods that take no value but a path or a stream, or how long to wait."""
 DOUBTED = Candidate(
     "a green door", Span(0, 1, "a"), "user", Signal.FACT, Kind.FACT, None, None, None, "", 0.6

@@ -563,7 +563,7 @@ def test_a_flush_without_time_compares_little(memory):
     """It says that it is not done, and the next one goes on."""
     with memory._engine.indexer.paused():
         for n in range(6):
-            memory.of(f"user {n}").add_many(f"The {k}th lamp post" for k in range(80))
+            memory.of(f"user {n}").add_many(f"The {k}th lamp post" for k in range(400))
         assert not memory.flush(wait=True, timeout=0)
         assert any(waits(memory.of(f"user {n}")) for n in range(6))
     assert memory.flush(wait=True, timeout=60)

@@ -351,9 +351,12 @@ _opened: weakref.WeakSet[PgLedger] = weakref.WeakSet()
 _inherited: list[object] = []
 """Pools of a forked parent: kept, so that the child never closes what is not its own."""
 _held: list[PgLedger] = []
+"""Ledgers that ``_before_fork`` holds; of the one thread that has ``_forking``."""
+_forking = threading.Lock()
 
 
 def _before_fork() -> None:
+    _forking.acquire()
     for ledger in list(_opened):
         ledger.hold_still()
         _held.append(ledger)
@@ -362,10 +365,12 @@ def _before_fork() -> None:
 def _after_fork_in_parent() -> None:
     while _held:
         _held.pop().go_on()
+    _forking.release()
 
 
 def _after_fork_in_child() -> None:
     _held.clear()
+    _forking.release()
     renew_cutter()
     for ledger in list(_opened):
         ledger.reopen_after_fork()

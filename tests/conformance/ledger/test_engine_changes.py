@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memento.ledger import changes, erasure, links, memories, past
+from memento.ledger.rows import docid_of
 from memento.write import change, slots
 
 HOUR = 3_600_000_000
@@ -30,7 +31,8 @@ def found(bench, number):
 
 def listed(bench, **asked):
     """List the numbers of changes."""
-    given = {"since": None, "docid": None, "run": None, "limit": 9} | asked
+    every = {"since": None, "docid": None, "run": None, "before": docid_of(bench.ns + 1, 0)}
+    given = every | {"limit": 9} | asked
     return [one.change for one in bench.read(changes.listed, **given)]
 
 
