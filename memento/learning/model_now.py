@@ -99,7 +99,7 @@ def assisted(
 
 
 def is_open(message: Message, mode: str) -> bool:
-    """Return whether a message is to be shown to the model."""
+    """Return whether to show a message to the model."""
     if message.asked or message.private:
         return False
     return mode == "full" or message.doubts > 0 or bool(message.unplaced)

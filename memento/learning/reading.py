@@ -114,7 +114,7 @@ class Message:
         named: Whether a repeated call is recognised by the id of the turn.
         answered: The assistant's turn before it, or None.
         found: What its sentences state.
-        lessons: What is to be learnt.
+        lessons: What to learn from it.
         doubtful: Lessons of sentences that are not sure enough.
         requests: Requests to forget.
         feedback: Praise and fault.

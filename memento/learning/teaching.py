@@ -30,7 +30,7 @@ from memento.write import change, locks, observed, slots
 from memento.write.steps import FOUND, hide, log_event
 
 MOST_SAYING = 1_000
-"""Maximum number of memories that are looked through for a value that is to be forgotten."""
+"""Maximum number of memories to search for a value to forget."""
 
 _TURNS = (Kind.EPISODE, Kind.QUESTION)
 _NUMBER = re.compile(r"\d[\d.,:/ -]{0,40}\d")
@@ -38,7 +38,7 @@ _NUMBER = re.compile(r"\d[\d.,:/ -]{0,40}\d")
 
 @dataclass(slots=True)
 class Done:
-    """The outcome of a write; made again if the write is repeated.
+    """The outcome of a write; a new one if the write is repeated.
 
     Attributes:
         learned: Each lesson with its row and what was decided.
@@ -334,7 +334,7 @@ def _statements(work: Work, turns: Sequence[Row], by: Collection[str]) -> list[R
 
 
 def _answers(work: Work, message: Message, request: Request, turns: Sequence[Row]) -> Iterator[Row]:
-    """Yield the turns of the assistant that repeat what is to be forgotten.
+    """Yield the turns of the assistant that repeat what to forget.
 
     They are the answers to the turns that told it and to the request, and what the assistant said
     before a request that only points.
@@ -361,7 +361,7 @@ def _answers(work: Work, message: Message, request: Request, turns: Sequence[Row
 
 
 def _all_that_say(work: Work, rows: Sequence[Row]) -> list[Row]:
-    """Return the turns that told what is to be forgotten, and all else that tells it.
+    """Return the turns that told what to forget, and all else that tells it.
 
     That includes answers that repeat it, and turns that told an earlier value of the same slot. A
     value with a digit or of several words counts wherever it stands, another one only where it

@@ -16,7 +16,7 @@ class Action(StrEnum):
     """What ``observe`` did with a statement of the user."""
 
     NEW = "new"
-    """Stored beside what there is."""
+    """Stored beside earlier memories."""
     REPLACED = "replaced"
     """Stored, and an earlier memory is superseded."""
     REPEATED = "repeated"

@@ -278,7 +278,7 @@ class Imported:
         scopes: New scopes that were defined or merged; none from a file that is not trusted like
             the user.
         shares: New shares; none from such a file, or if ``into`` is another namespace.
-        approved: Known memories that were quarantined, and approved as the file is the user's.
+        approved: Known memories that were quarantined, and are released as the file is the user's.
     """
 
     memories: int

@@ -33,7 +33,7 @@ from memento.types import Kind, Status, Tier, Trust
 from memento.write.session_marks import KINDS
 
 LOCK = "lock"
-"""Field of a memory that is locked, besides ``FIELDS``: its level."""
+"""Field of a locked memory, besides ``FIELDS``: its level."""
 FORMAT = 1
 """The version of the format that this code reads and writes."""
 OURS = "ours"

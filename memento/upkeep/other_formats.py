@@ -123,7 +123,7 @@ WRITERS: dict[Format, _Writer] = {
     "chat": _Writer(_chat, frozenset({"session", "role"}), _is_turn),
     "sharegpt": _Writer(_sharegpt, frozenset({"session", "role"}), _is_turn),
 }
-"""The formats, one line each: who writes it, the fields it holds, and the memories it takes."""
+"""The formats: the function that writes it, the fields it holds, the memories it takes."""
 
 
 def lost(found: Iterable[Memory], kind: Format) -> dict[str, int]:

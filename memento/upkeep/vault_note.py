@@ -19,9 +19,9 @@ Value = str | tuple[str, ...]
 OWN, NEW = "memento", "new"
 """The field with a memory's id, and its value in a note that is to become a memory."""
 FIELDS = ("text", "kind", "tags", "aliases", "scope", "key", "date", "related")
-"""What a note says of its memory."""
+"""Fields of a memory in its note."""
 EDITED = ("text", "kind", "tags", "aliases", "scope")
-"""What a person may change in a note."""
+"""Fields that a person may change."""
 _LISTS = frozenset({"tags", "aliases", "related"})
 _IF_LEFT_OUT: Mapping[str, Value] = {"tags": (), "aliases": (), "scope": ""}
 """Values of fields that a note lacks; other missing fields are as they were."""

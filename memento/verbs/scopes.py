@@ -35,7 +35,7 @@ else:
     scope_promotion = later("memento.write.scope_promotion")
 
 MOST_DIRECTIVES = 2_000
-"""Maximum number of rules and preferences, the newest, among which ``scopes.promotable`` looks."""
+"""Maximum number of rules and preferences, the newest, that ``scopes.promotable`` compares."""
 
 
 @dataclass(frozen=True, slots=True)

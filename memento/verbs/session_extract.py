@@ -25,7 +25,7 @@ CENTRAL = 3
 NEAR = 0.8
 """Cosine from which two turns are of one topic."""
 ALIKE = 0.5
-"""The same as a share of common words, where there are no vectors."""
+"""The same as a share of common words, if there are no vectors."""
 
 LEARNT = (Kind.DECISION, Kind.RULE, Kind.PREFERENCE, Kind.PLAN)
 """Kinds of memories that say what came of a session."""

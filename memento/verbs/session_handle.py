@@ -1,4 +1,4 @@
-"""What a session is told and tells: its checkpoints, its state, and where its work broke off."""
+"""The values that sessions take and return: checkpoints, states and where work broke off."""
 
 from __future__ import annotations
 

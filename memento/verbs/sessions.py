@@ -61,7 +61,7 @@ Rows = list[Row]
 """Named here, because inside the class ``list`` is a method."""
 _TOLD = [one for one in Kind if one not in (*session_extract.LEARNT, Kind.ARTICLE)]
 CENTRAL_OF = 200
-"""Newest turns of the user among which an extract looks for the central ones."""
+"""Newest turns of the user that are searched for the most central ones."""
 
 
 class Session(Named):

@@ -66,7 +66,7 @@ STATE = ".memento.json"
 SHOWN = (Status.ACTIVE, Status.ARCHIVED)
 """Statuses of memories that have a note."""
 NOTE_BYTES = 1_000_000
-"""Maximum size of a note."""
+"""Maximum size of a note, bytes."""
 FEW, SHARE = 5, 0.2
 """If more notes, and a larger share of all, are missing, no memory is forgotten for it."""
 _TEMPORARY = re.compile(rf"(.+\.md|{re.escape(STATE)})\.[0-9a-f]{{8}}\.tmp", re.IGNORECASE)

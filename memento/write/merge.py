@@ -98,7 +98,7 @@ def unfolded(work: Work, row: Row) -> list[Row]:
 
 
 MAX_STATES = 64
-"""Most earlier states of one memory that repeats of its own source may leave in its history."""
+"""Maximum number of earlier states that repeats of its own source leave of one memory."""
 
 SOURCE = ("trust", "source_uri", "source_model", "source_parents")
 _SAID = (

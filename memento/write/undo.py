@@ -99,7 +99,7 @@ class _Plan:
 
     Attributes:
         present: Present rows of the memories of the change, by row id.
-        targets: Rows as they are to be, of those that are set back or hidden.
+        targets: Rows to write, for those to set back or hide.
         left: Row ids of those that are left, to the change that stands in the way.
         events: Events of the change to retract with the memories that are set back.
     """

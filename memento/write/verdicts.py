@@ -42,7 +42,7 @@ MOST_RIVALS = 400
 """Events after a verdict to search for the outcomes of its rivals."""
 _SECOND = 1_000_000
 SHARED = 3
-"""Maximum number of texts that share a word that is characteristic."""
+"""Maximum number of texts that may share a characteristic word."""
 
 _CLAUSE = re.compile(r"(?<=[.!?,;:])\s+|\n+")
 _NAME = re.compile(r"(?<=[^\s.!?:\n] )[A-Z]\w+|[A-Z]\w*[A-Z]\w*")
