@@ -1,4 +1,4 @@
-"""The settling pass: compare new statements with earlier ones, and note what contradicts.
+"""The settling pass: compare new statements with earlier ones, and note contradictions.
 
 It runs in the background thread and never hides anything. Each new statement is compared with the
 few earlier ones that share a number with it: a hash of its slot or of what it is about.
@@ -154,7 +154,7 @@ def read_again(session: Session, ns: int, config: Conflicts, before: int, most: 
         session: Session of a writer job.
         ns: Namespace number.
         config: Settings.
-        before: Row id that theirs are smaller than.
+        before: Only memories with a smaller row id.
         most: Maximum number of memories.
 
     Returns:

@@ -11,7 +11,8 @@ change              who holds the slot afterwards
                     becomes history, between the values that began before and after it
 ``update``          the memory whose scope was changed
 ``approve``         the approved memory, unless it began before the present one: as for ``add``
-``restore``         the present holder, unless its time is over; ``unarchive`` and ``undo`` alike
+``restore``         the present holder, unless its time is over; ``unarchive`` alike
+``undo``            the present holder
 ``revert``          a copy of the value before, which begins now
 ``promote``         the memory that moved to the wider scope
 ``merge_scopes``    the value that began later, or the only one
@@ -198,7 +199,7 @@ def contend(
 
 
 def _overrules(work: Work, row: Row, holder: Row, by: str) -> bool:
-    """Return whether all values that hold from the start of one on are trusted less."""
+    """Return whether all values that a value would replace are trusted less than ``by``."""
     if not is_sound(holder) or not Trust.outranks(by, holder.trust) or not _reaches(row, holder):
         return False
     return all(Trust.outranks(by, one.trust) for one in slot_rows.values_from(work.db, row))
@@ -245,7 +246,7 @@ def contend_in_time(work: Work, row: Row, *, by: str | None) -> bool:
 
 
 def give_back(work: Work, row: Row) -> list[Row]:
-    """Let the memories hold again that one superseded which does not hold any more.
+    """Make the memories active again that ``row`` superseded, as it no longer holds.
 
     A slot that another memory has taken in the meantime stays taken. Returns the memories that
     are active again.
@@ -286,7 +287,7 @@ def hold_again(work: Work, row: Row) -> None:
 
 
 def settle(work: Work, ids: Iterable[str]) -> None:
-    """Give each slot that imported memories claim to the value that begins later, or is locked.
+    """Give each slot that imported memories claim to a locked value, else to the later one.
 
     Imported former values end where the next value of the slot begins.
     """

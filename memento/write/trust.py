@@ -317,7 +317,7 @@ def _was_approved(connection: Session, row: Row) -> bool:
 
 
 def _places_given_back(work: Work, rows: Sequence[Row]) -> list[Row]:
-    """Let the memories hold again that newly quarantined ones superseded; return them.
+    """Make memories active again that newly quarantined ones superseded; return them.
 
     The quarantined ones propose to supersede them instead.
     """
