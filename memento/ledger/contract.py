@@ -11,9 +11,9 @@ and the tests in ``tests/conformance/ledger`` hold each engine to the promises. 
 4. Text compares by code points, floats are 8 bytes, times are integer microseconds since 1970 UTC,
    row ids are ``namespace number << 40 | seq``: exports of two engines agree, and a namespace is
    one range of every index.
-5. ``Words.postings`` gives the newest rows, ascending and of one moment, for each expression. 6. If
-the connection is lost while a transaction commits, the engine asks whether it did; it never writes
-a second time.
+5. ``Words.postings`` gives the newest rows, ascending and of one moment, for each expression.
+6. If the connection is lost while a transaction commits, the engine asks whether it did; it never
+   writes a second time.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def source_of(draft: Draft) -> str | None:
 def left(
     db: Session, ns: int, names: Iterable[str | None], texts: Mapping[str, str]
 ) -> dict[str, Left]:
-    """Find what was removed of a source, and no current memory of it says.
+    """Find what was removed of a source and is not said by any current memory of it.
 
     Args:
         db: The store.

@@ -376,7 +376,7 @@ def still_there(db: Session, ns: int, ids: Iterable[str]) -> list[str]:
 
 
 FEW = 128
-"""Maximum number of memories that are erased in one transaction, and not by this module."""
+"""Maximum number of memories that one transaction erases; more of them are marked, see `mark`."""
 AT_ONCE = 128
 """Maximum number of memories that one transaction deletes, with some rows of each other table: 10
 ms."""

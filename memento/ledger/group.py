@@ -84,7 +84,7 @@ class Ticket(Generic[T]):
                 raise error
             finally:  # the error refers to this frame: nothing may refer back to it
                 self.error = error = None
-        if not self.kept:  # the writing thread ended without an error
+        if not self.kept:  # the writing thread ended without reporting
             raise StoreError(path, _INTERRUPTED.format("it may have been written"))
         return self.result  # type: ignore[return-value]  # set by run() before kept
 

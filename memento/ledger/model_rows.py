@@ -94,7 +94,7 @@ def put(db: Session, one: Waiting) -> bool:
 
 
 def swap(db: Session, one: Waiting, other: Waiting | None) -> bool:
-    """Replace the state of a message, None to delete it, if it is still ``one``; return whether."""
+    """Swap a message's state for another or none if it is still ``one``; return whether it was."""
     mine = (_name(one.docid), _value(one))
     if other is None:
         query = "DELETE FROM meta WHERE name = ?1 AND value = ?2"
@@ -109,7 +109,7 @@ def drop(db: Session, docids: Iterable[int]) -> None:
 
 
 def drop_those(db: Session, ns: int, docids: Collection[int]) -> None:
-    """Remove those of very many rows of a namespace that are queued from the queue."""
+    """Remove from the queue the queued ones among very many rows of a namespace."""
     query = f"SELECT name FROM meta WHERE {_RANGE}"
     waiting = set(column(db, query, _span(ns)))
     if waiting:
@@ -145,7 +145,7 @@ def first(db: Session, upto: int, now: int) -> tuple[str, Waiting | None] | None
 
 
 def put_off(db: Session, ns: int, now: int, until: int) -> None:
-    """Put off the messages of a namespace that may be shown now, and that nobody has."""
+    """Put off until a moment the messages of a namespace that may be shown now and nobody has."""
     for one in _waiting(db, _READY, (*_span(ns), *_later(now, now))):
         if not one.token:
             swap(db, one, replace(one, due=until))

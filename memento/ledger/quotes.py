@@ -61,7 +61,7 @@ def of_namespace(db: Session, ns: int, *, extracts: bool = False) -> list[Row]:
 
 
 def is_true(db: Session, article: Row) -> bool:
-    """Return whether all sources of an article are as they were; see above."""
+    """Return whether all sources of an article are as they were when it was written."""
     docids = [dst for _, dst in links.pairs(db, [article.docid], [links.QUOTES], "src")]
     sources = memories.by_docids(db, article.ns, docids)
     if len(sources) != len(strings_in(article.source_parents)):

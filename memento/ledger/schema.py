@@ -121,10 +121,10 @@ CREATE TABLE erased_turns (ns INTEGER NOT NULL, turn TEXT NOT NULL, PRIMARY KEY 
 """
 """``versions.earlier`` is the rest of a row's earlier state, so that a store can be set back to a
 moment, and ``change`` the call that ended it; null for what an import brought. ``changes`` are
-those calls: numbers and words of memento, so nothing of an erased memory can be in one. ``erased``
-holds the row ids of memories that are gone and nothing else of them: caches learn from it, and no
-row id is ever given again. ``erased_turns`` holds the digests by which what was erased is known
-when its conversation is given, or its source read, again: see ``replays`` and ``copies``."""
+those calls: numbers and fixed words, so nothing of an erased memory can be in one. ``erased`` holds
+the row ids of memories that are gone and nothing else of them: caches learn from it, and no row id
+is ever given again. ``erased_turns`` holds the digests by which what was erased is known when its
+conversation is given, or its source read, again: see ``replays`` and ``copies``."""
 
 _LINKS = f"""
 CREATE TABLE links (

@@ -11,9 +11,9 @@ Why this is safe while others have the file open:
 - A bite holds the turn to write and SQLite's write lock, and begins with a log that is wholly
   folded into the file: no later image of a page can bring back what was overwritten.
 - It ends with a commit. All connections, of other processes too, then drop their cached pages, so
-that none writes an old image of a page again. The writer's own cache is dropped before. - The root
-pages come first. A root that overflows is the only page that SQLite copies, free blocks included,
-to another page, and that page may have been done already.
+  that none writes an old image of a page again. The writer's own cache is dropped before.
+- The root pages come first. A root that overflows is the only page that SQLite copies, free blocks
+  included, to another page, and that page may have been done already.
 - The descriptor is never closed: closing it would drop the locks that SQLite has on the file.
 
 Source: sqlite.org/fileformat2.html, sections 1.5 and 1.6; sqlite.org/howtocorrupt.html, 2.2;
