@@ -127,8 +127,8 @@ class Words(Protocol):
     """The full text of a ledger, as of the transaction of its `Session`.
 
     It indexes the rows of a namespace in order of arrival and may be behind: rows up to some seq
-    are in the index, and the rest wait, in a `Tail`. Every engine folds words alike: case, accents
-    and English endings make no difference.
+    are in the index, the rest wait; a `Tail` finds those. Every engine folds words alike: case,
+    accents and English endings make no difference.
     """
 
     @property

@@ -473,4 +473,4 @@ def is_under_way(db: Session) -> bool:
 
 
 UNDER_WAY = f"SELECT 1 FROM meta WHERE name = 'erasing {ROWS}'"
-"""Query that finds a row while rows of erased memories are still being deleted."""
+"""Query that finds a row while erased memories are still being deleted."""

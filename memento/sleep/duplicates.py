@@ -62,8 +62,8 @@ def _may_fold(row: Row) -> bool:
 def _place(row: Row) -> tuple[object, ...]:
     """Return the fields in which memories must agree to be folded, besides their words.
 
-    Rules with different conditions and plans for different moments are not the same. Nor is a
-    statement of who the user is, which belongs to every policy, the same as one that is not.
+    Rules with different conditions, or plans for different moments, are not the same; nor are two
+    statements of which only one is of the user's identity, which every policy includes.
     """
     day = row.occurred_at // DAY if row.kind in _DATED else None
     said_by = row.actor, row.role, row.session, row.metadata

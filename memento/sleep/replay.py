@@ -1,4 +1,4 @@
-"""Replay important, half-forgotten memories, which has a little of the effect of a use.
+"""Replay important, half-forgotten memories: each gains a little of what a use would give.
 
 Source: prioritised replay, Schaul et al. 2016; Mattar & Daw 2018 (need times gain). Nothing is
 drawn at random.

@@ -208,7 +208,7 @@ class LiteLedger:
         while following is not None and following != first:
             first = following
             following = self.alone(partial(scrub.bite, path=self.path, first=first))
-            self.write(lambda _: None)  # queue up, or the next bite would overtake it
+            self.write(lambda _: None)  # queue up, so that waiting writers come first
         if following is not None:
             problem = "a reader still uses an earlier state; the file cannot be cleared yet"
             raise StoreBusy(self.path, problem)
