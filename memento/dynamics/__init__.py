@@ -1,4 +1,4 @@
-"""Numbers from the use of a memory and from the verdicts on it. Pure.
+"""The strength of a memory, computed from its uses and the verdicts on it. Pure.
 
 No clock, no I/O, no randomness and no NumPy: the same events give the same numbers, bit for bit, on
 every machine. Moments are microseconds since 1970 UTC; lengths of time are days.

@@ -1,7 +1,7 @@
 """Links between memories that are used together, and how they spread to candidates of a query.
 
-A link from one memory to another tends to the share of the uses of the first in which the second
-was used as well. It is made of verdicts, never of being shown together.
+The weight of a link from one memory to another tends to the share of uses of the first in which the
+second was used too. Only verdicts count, never being shown together.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from memento.check import check_number
 LEAST = 0.05
 """Weight below which a link is dropped."""
 MOST = 16
-"""Maximum number of links that leave a memory; the weakest goes."""
+"""Maximum number of links from a memory; the strongest are kept."""
 ACTS_FROM = 0.38
-"""Weight from which a link acts: with the default rate that of the third use together."""
+"""Weight from which a link acts; at the default rate, the third joint use reaches it."""
 STRONGEST = 2.0
-"""Nats: a memory with more than e² links that act, which is 7, spreads nothing."""
+"""Nats: a memory with more than e² (7.4) links that act spreads nothing."""
 SEEDS = 5
-"""First candidates of a query that spread."""
+"""Number of candidates of a query, the first ones, from which links spread."""
 
 _DAY = 86_400_000_000
 
@@ -63,7 +63,7 @@ class Link:
 
 
 def associate(weight: float, together: bool, rate: float) -> float:
-    """Return the weight of a link after a use of the memory that it leaves: w + rate (x - w).
+    """Return the weight of a link after a use of the memory it starts from: w + rate (x - w).
 
     Source: Oja 1982 with the active unit at 1, so that the fixed point is P(other | this one).
 
@@ -76,14 +76,14 @@ def associate(weight: float, together: bool, rate: float) -> float:
 def used(
     links: Mapping[int, Link], together: Collection[int], at: int, rate: float, *, daily: bool
 ) -> dict[int, Link]:
-    """Return the links that leave a memory after a use of it.
+    """Return the links from a memory after a use of it.
 
     Args:
-        links: Row id of a memory to the link to it.
+        links: Maps the row id of another memory to the link to it.
         together: Row ids of the memories that were used with it.
         at: When, microseconds.
-        rate: How far the use moves a link, [0, 1].
-        daily: Whether a link changes at most once a day: an agent's verdicts count so.
+        rate: How much the use changes a weight, [0, 1].
+        daily: Whether a link changes at most once a day (UTC), as for an agent's verdicts.
 
     >>> used({}, [7], 0, 0.15, daily=False)
     {7: Link(weight=0.15, count=1, at=0)}
@@ -102,9 +102,9 @@ def used(
 
 
 def scaled(links: Mapping[int, Link], budget: float) -> dict[int, Link]:
-    """Scale down the links that leave a memory to a budget; those that get too weak go.
+    """Scale down the links from a memory to a budget; drop those below `LEAST`.
 
-    Proportions are kept, and doing it twice is doing it once.
+    Proportions are kept. Doing it twice gives the same as doing it once.
 
     Source: synaptic homeostasis, Tononi & Cirelli 2014, as a budget and not as a factor per night.
 
@@ -122,11 +122,11 @@ def scaled(links: Mapping[int, Link], budget: float) -> dict[int, Link]:
 
 
 def spread(sources: Iterable[tuple[float, float, int]]) -> float:
-    """Return how far memories lead to one that they are linked to, [0, 1].
+    """Return how strongly some memories lead to one that they are linked to, [0, 1].
 
     Args:
-        sources: Of each such memory its share of attention (all shares sum to 1 at most), the
-            weight of its link to the one, and how many memories its links lead to, >= 1.
+        sources: For each linked memory: its share of attention (the shares sum to at most 1), the
+            weight of its link, and how many memories its links lead to, >= 1.
 
     Source: ACT-R, the fan effect: Anderson & Reder 1999. Here divided by the strongest association.
 
@@ -137,7 +137,7 @@ def spread(sources: Iterable[tuple[float, float, int]]) -> float:
 
 
 def reach(fan: int) -> float:
-    """Return how much a memory spreads that leads to so many others, [0, 1].
+    """Return how much a memory with ``fan`` links spreads, [0, 1].
 
     >>> reach(1), reach(8)
     (1.0, 0.0)

@@ -17,15 +17,14 @@ from memento.dynamics.settings import Dynamics
 from memento.types import Event, Trust
 
 CHANCE = 0.38
-"""Need odds that are nothing special: 0.38 is one use a week ago."""
+"""Need odds of an unremarkable memory: 0.38 corresponds to one use a week ago."""
 SHOWN, SHOWN_FIRST = 0.1, 5
-"""Weight of being among the first hits of a recorded retrieval, against 1 for being used; and how
-many hits are the first."""
+"""Weight of being among the first hits of a recorded retrieval, where a use weighs 1; and how many
+hits count as the first."""
 MASSED = 3600.0
-"""Uses within so many seconds of the last one count once."""
+"""Uses within this many seconds of the last one count once."""
 DAY_CAP = 4.0
-"""Maximum evidence, for and against, that the user's verdicts on one memory bring in a day
-(UTC)."""
+"""Maximum evidence, for and against, that the user's verdicts on one memory add in a day (UTC)."""
 BELIEF_CAP = 16.0
 """Maximum evidence for and against together."""
 WORTH_RATE = 0.2
@@ -33,8 +32,7 @@ WORTH_RATE = 0.2
 PRESENTED = 0.3
 """What a presentation adds to the short strength, times 0.5 + importance."""
 GAIN, FLAT, SPACING = 2.0, 0.17, 0.8
-"""How much a use adds to the stability, how much less the steady gain, and how much more the
-half-forgotten. From FSRS-6."""
+"""Arguments ``gain``, ``flat`` and ``spacing`` of `steadier`. From FSRS-6."""
 MOST_STABLE = 3650.0
 """Maximum stability, active days."""
 _SECOND = 1_000_000
@@ -43,7 +41,7 @@ MOST = 2.0
 """Maximum short strength."""
 
 _SAME = 1e-9
-"""Rates nearer than this are one rate."""
+"""Rates that differ by less than this are treated as equal."""
 
 
 def advance(
@@ -51,8 +49,8 @@ def advance(
 ) -> tuple[float, float]:
     """Return both strengths some days later.
 
-    short' = -a1 · short and long' = mu2 · short - a2 · long, in closed form: however often it is
-    called, the result is the same.
+    short' = -a1 · short and long' = mu2 · short - a2 · long, in closed form: splitting the days
+    into several calls gives the same result.
 
     Args:
         short: Short strength, >= 0.
@@ -75,7 +73,7 @@ def reward(worth: float, outcome: float, *, rate: float, share: float) -> float:
         worth: V, [-1, 1].
         outcome: [-1, 1].
         rate: Speed of learning, [0, 1].
-        share: How much of the outcome is this memory's, [0, 1].
+        share: Share of the outcome that is credited to this memory, [0, 1].
 
     Source: Rescorla & Wagner 1972; the share is an eligibility, Sutton & Barto 2018, chapter 12.
 
@@ -86,7 +84,7 @@ def reward(worth: float, outcome: float, *, rate: float, share: float) -> float:
 
 
 def eligibility(rank: int) -> float:
-    """Return how much of the outcome of an answer is its hit's at a rank, (0, 1].
+    """Return the share of an answer's outcome that is credited to the hit at a rank, (0, 1].
 
     >>> [round(eligibility(rank), 2) for rank in (1, 2, 3, 4)]
     [1.0, 0.67, 0.5, 0.4]
@@ -96,15 +94,15 @@ def eligibility(rank: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """The effect of an event on a memory; the numbers are those of a verdict of the user.
+    """The effect of an event on a memory at full weight, that of a verdict of the user.
 
     Attributes:
         use: Weight as a use, [0, 1].
         grows: Whether it makes the memory steadier.
         valence: Evidence that it is right, > 0, or wrong, < 0.
-        outcome: How good it was, [-1, 1]; None if it says nothing of that.
-        replay: Share of what a use does to the short strength and the stability, [0, 1], without
-            being a use.
+        outcome: How good it was, [-1, 1]; None if the event does not tell.
+        replay: Share of a use's effect on the short strength and the stability, [0, 1]; it is not
+            counted as a use.
     """
 
     use: float = 0.0
@@ -124,7 +122,7 @@ VERDICTS = {
 """The verdicts that a memory can get."""
 
 SAID = frozenset({*VERDICTS, Event.OUTCOME})
-"""The events that somebody said and can take back."""
+"""The events that somebody reported and can take back."""
 
 _SAID_AGAIN = Effect(use=1.0, grows=True, valence=1.0)
 _DOUBTED = Effect(valence=-1.0)
@@ -150,10 +148,11 @@ _MUTED: dict[str | None, frozenset[str]] = {
         }
     ),
 }
-"""Level of a lock to the events that have no effect while a memory has it."""
+"""Maps the level of a lock to the events that have no effect on a memory so locked."""
 
 _PRAISED, _PASSED_OVER, _BLAMED, _REPEATED = 1, 2, 4, 8
-"""Counted once a day: each sort of verdict of the agent, and a repetition by the user."""
+"""Bits of `State.marks`, each counted once a day: the verdicts of the agent by sort, and a
+repetition by the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,9 +181,9 @@ class Occurrence:
     Attributes:
         kind: One of `FOLDED`.
         at: When, microseconds.
-        day: Active days of the namespace until then, that day included.
-        source: Class of who said it; None if that is not known.
-        rank: Place of the memory in the answer that it is about, >= 1.
+        day: Number of active days of the namespace up to and including that day.
+        source: Trust class of who said it; None if unknown.
+        rank: Rank of the memory in the answer that the event is about, >= 1.
         outcome: How well a loop went, [-1, 1]; 0 for any other event.
     """
 
@@ -201,20 +200,20 @@ class State:
     """All that is kept of the history of one memory.
 
     Attributes:
-        at: Moment of the numbers that fade, microseconds.
-        uses: Weight of all uses.
+        at: Moment at which the fading numbers hold, microseconds.
+        uses: Total weight of all uses.
         used_at: When a use last counted, microseconds; None if never.
         counted: Weight that counted within the last `MASSED` seconds.
-        sums: Leaky sums of the uses, see `use`.
+        sums: Leaky sums of the uses, see `formulas.leak`.
         stability: Active days, see `retention`.
         day: Active day of the last use that made it steadier, or of its arrival.
-        short: Short strength, see `chain`.
+        short: Short strength, see `advance`.
         long: Long strength.
-        belief: Evidence for and against, see `belief`.
+        belief: Evidence for and against, see `formulas.judge`.
         worth: [-1, 1].
-        today: The UTC day that the next two are about, in days since 1970.
-        spent: Evidence that the user's verdicts brought on that day.
-        marks: What happened on that day and counts once.
+        today: The UTC day of ``spent`` and ``marks``, in days since 1970.
+        spent: Evidence that the user's verdicts added on that day.
+        marks: Bits of what happened on that day and counts once a day.
     """
 
     at: int
@@ -246,7 +245,7 @@ class Standing:
 
 
 def begin(basis: Basis, day: int, config: Dynamics) -> State:
-    """Return the state of a memory that nothing happened to since it arrived."""
+    """Return the state of a memory on its arrival, before any event."""
     return State(
         at=basis.at,
         uses=0.0,
@@ -276,7 +275,7 @@ def step(state: State, event: Occurrence, basis: Basis, config: Dynamics) -> Sta
         return state
     gained = _gained(state, effect.use * weight, now)
     valence = effect.valence * weight
-    if event.source == Trust.AGENT:  # its writer cannot vouch for it
+    if event.source == Trust.AGENT:  # it may have written the memory itself
         valence = min(0.0, valence)
     elif mark & marks:
         valence = 0.0
@@ -292,7 +291,7 @@ def step(state: State, event: Occurrence, basis: Basis, config: Dynamics) -> Sta
         after = replace(after, belief=judged)
     after = replace(after, today=now // DAY, marks=marks | mark, spent=spent)
     after = _use(after, gained, event, basis, grows=effect.grows)
-    if effect.replay:  # the days since the last use go on
+    if effect.replay:  # not a use: ``day`` stays as it is
         after = _presented(after, effect.replay, basis)
         after = replace(after, stability=_steadied(after, effect.replay, event))
     if effect.outcome is not None:
@@ -303,7 +302,7 @@ def step(state: State, event: Occurrence, basis: Basis, config: Dynamics) -> Sta
 
 
 def standing(state: State, now: int, day: int, basis: Basis, config: Dynamics) -> Standing:
-    """Return what a state says at a moment."""
+    """Return the values of a state at a moment."""
     later = _advance(state, max(now, state.at), basis, config)
     floor = 0.0 if state.used_at is None else formulas.FLOOR - (later.at - state.used_at) / DAY
     odds = formulas.odds(formulas.leak(later.sums, max(0.0, floor)), config.rates.decay)
@@ -318,7 +317,7 @@ def standing(state: State, now: int, day: int, basis: Basis, config: Dynamics) -
 
 
 def _heard(event: Occurrence, config: Dynamics) -> tuple[Effect, float, int]:
-    """Return what an event does, how much it weighs, and which mark of the day it sets."""
+    """Return the effect of an event, its weight, and the bit that it sets in ``marks``."""
     if event.kind == Event.RETRIEVED:
         return Effect(use=SHOWN), float(event.rank <= SHOWN_FIRST), 0
     if event.kind == Event.REINFORCED:
@@ -347,7 +346,7 @@ def _gained(state: State, weight: float, now: int) -> float:
 
 
 def _advance(state: State, now: int, basis: Basis, config: Dynamics) -> State:
-    """Let what fades fade until a moment that is not before the state's."""
+    """Let the numbers fade until a moment that is not before the state's."""
     days = (now - state.at) / DAY
     _, a1, a2, mu2 = config.rates
     short, long = advance(state.short, state.long, days, a1=a1, a2=a2, mu2=mu2)
@@ -364,7 +363,7 @@ def _use(
     *,
     grows: bool,
 ) -> State:
-    """Count a use of the moment of a state."""
+    """Count a use at the moment of a state."""
     if not gained:
         return state
     recent = state.used_at is not None and state.at - state.used_at < MASSED * _SECOND

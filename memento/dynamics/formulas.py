@@ -32,15 +32,15 @@ def steadier(
     """Return the stability after a use.
 
     S' = S · (1 + gain · S^-flat · (e^(spacing · (1 - R)) - 1)), at most ``most``. A repetition at
-    once (R = 1) gains nothing; the more was forgotten, the more is gained; what is steady gains
+    once (R = 1) gains nothing; the more was forgotten, the more is gained; a stable memory gains
     less.
 
     Args:
         stability: S before, days, > 0.
         days: Active days since the last use.
         gain: Growth, >= 0.
-        flat: How much less the steady gain, >= 0.
-        spacing: How much more the forgotten gain, >= 0.
+        flat: How much less a stable memory gains, >= 0.
+        spacing: How much more a forgotten memory gains, >= 0.
         most: Maximum stability, days.
 
     Source: the recall branch of FSRS-6, with ``gain`` for e^w8 · (11 - D).
@@ -50,7 +50,7 @@ def steadier(
 
 
 FLOOR = 1 / 24
-"""Youngest age that is told apart, days: all uses of the last hour count alike."""
+"""Smallest age that is distinguished, days: all uses of the last hour count alike."""
 
 RATES = tuple(48.0 * 3.4**-m for m in range(13))
 """Rates of the leaky sums per day, from 48 (half an hour) down to 2.0e-5 (137 years)."""
@@ -105,7 +105,7 @@ def telling(need_odds: float, chance: float) -> float:
 
     Args:
         need_odds: U, >= 0.
-        chance: c, need odds that are nothing special, > 0.
+        chance: c, need odds of an unremarkable memory, > 0.
 
     >>> round(telling(1.0, 0.38), 2), telling(0.0, 0.38)
     (1.14, 0.0)
@@ -124,7 +124,7 @@ _STRANGER: Counts = (1.0, 1.0)
 
 
 def prior(trust: str) -> Counts:
-    """Return what speaks for and against a memory before any verdict, by its class of trust.
+    """Return the evidence for and against a memory before any verdict, by its trust class.
 
     >>> prior("user"), prior("agent"), prior("web")
     ((4.0, 1.0), (2.0, 1.0), (1.0, 1.0))
@@ -147,7 +147,7 @@ def log_odds(counts: Counts) -> float:
 
 
 def fade(counts: Counts, before: Counts, days: float, half_life: float) -> Counts:
-    """Let evidence fade towards what was there before any: the difference halves by half-lives.
+    """Let evidence fade towards a prior: the difference halves in each half-life, days.
 
     >>> fade((8.0, 1.0), (4.0, 1.0), 90.0, 90.0)
     (6.0, 1.0)
@@ -162,8 +162,8 @@ def fade(counts: Counts, before: Counts, days: float, half_life: float) -> Count
 def judge(counts: Counts, valence: float, *, cap: float) -> Counts:
     """Add evidence.
 
-    Over the cap both counts are scaled down in proportion, which keeps the mean: no past outweighs
-    every future. Neither falls below `LEAST`.
+    Above the cap both counts are scaled down in proportion, which keeps the mean, so that new
+    evidence always matters. Neither falls below `LEAST`.
 
     Args:
         counts: Evidence so far.
@@ -181,9 +181,9 @@ def judge(counts: Counts, valence: float, *, cap: float) -> Counts:
 MOST_USE = 1.5
 """Maximum weight of use. A memory used all the time gains less than twice that, nats."""
 LEAST_EVIDENCE = 0.5
-"""Smallest weight of evidence: what feedback may leave of its differences."""
+"""Minimum weight of evidence: feedback may shrink its differences to half."""
 _STEP_OF_EVIDENCE = 0.2
-"""Size of its steps beside those of the weight of use: evidence spans some 10 nats, use 2."""
+"""Size of its steps relative to those of the weight of use: evidence spans some 10 nats, use 2."""
 
 
 LEARN_RATE = 0.05
@@ -243,12 +243,12 @@ _MOST = {
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """The first hits of an answer one of which was used.
+    """The first hits of an answer, one of which was used.
 
     Attributes:
-        used: Place of the hit that was used, >= 0.
+        used: Index of the hit that was used, >= 0.
         sums: Sum of the evidence of each hit, without its use, nats.
-        uses: What the uses of each say for it, before this one; see ``use.telling``.
+        uses: How far earlier use speaks for each hit, nats; see `telling`.
     """
 
     used: int
@@ -258,12 +258,12 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """The lessons of one namespace about the order of its answers, added up.
+    """The weights that a namespace has learned for the order of its answers.
 
     Attributes:
         use: Weight of use, [0, 1.5].
-        evidence: Weight of the differences of evidence, [0.5, 1]. It is below 1 where what was
-            used had less evidence than what stood beside it, more often than the evidence says.
+        evidence: Weight of the differences of evidence, [0.5, 1]. It is below 1 where hits with
+            less evidence than their neighbours were used more often than the evidence predicts.
     """
 
     use: float
@@ -271,15 +271,15 @@ class Learnt:
 
 
 def learn(before: Learnt, lesson: Lesson, rate: float) -> Learnt:
-    """Return what is known after a lesson.
+    """Return the weights after a lesson.
 
-    Both weights take a gradient step of the logarithm of p of the used hit, p being the softmax of
-    ``evidence · sum + use · u``: how likely the order would have been right. So
-    w + rate · (u of the used one - Σ p u), and the same with the sums; both bounded.
+    Both weights take a gradient step that raises log p of the used hit, where p is the softmax of
+    ``evidence · sum + use · u``: use + rate · (u of the used hit - Σ p u), and the same for
+    evidence with the sums; both are clamped to their ranges.
 
     Args:
-        before: The lessons until now.
-        lesson: What was used, and beside what.
+        before: The weights so far.
+        lesson: The hit that was used, and its neighbours.
         rate: Size of the step, [0, 1]; a fifth of it for the evidence.
 
     Source: listwise softmax likelihood, Cao et al. 2007 (ListNet), with one hit that is right.

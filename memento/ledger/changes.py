@@ -1,9 +1,9 @@
-"""Changes: each call that ended a state of a memory, numbered; its rules are in ``lifecycle``.
+"""Changes: each call that ended a state of a memory, numbered; see ``write.undo`` for the rules.
 
-A write that ends a state takes a number for it, and the state keeps that number. At the end of its
-transaction the write is one row of ``changes``, with the revisions that it took. A plain ``add``, a
-repeat that brings nothing new, a later expiry and an overflow of the ring end no state, and so they
-write nothing here.
+A write that ends a state takes a number, which the state keeps. At the end of its transaction the
+write becomes one row of ``changes``, with the revisions that it took. A plain ``add``, a repeat
+that brings nothing new, a later expiry and an overflow of the ring end no state, so they write
+nothing here.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from memento.types import Event, Reason, Trust
 class Recorded:
     """One row of ``changes``.
 
-    ``change`` is its key, made of the namespace and its number there, see ``number_of``: so no
-    namespace can count the changes of the others. ``run`` is the first change of a call that
-    made several, ``kind`` the verb, ``by`` who called it. It took the revisions from
-    ``rev_from`` to ``rev_to``, which is one less if it ended no state, but wrote events that
+    ``change`` is its key, made of the namespace and the number in it (see ``number_of``), so that
+    no namespace can count the changes of others. ``run`` is the first change of a call that made
+    several, ``kind`` the verb, ``by`` who called it. It took the revisions from ``rev_from`` to
+    ``rev_to``; ``rev_to`` is one less than ``rev_from`` if it ended no state, but wrote events that
     undo takes back.
     """
 
@@ -57,7 +57,7 @@ class Ended:
 
 
 CHANGE = "change"
-"""Key in the detail of an event: the number of the change that wrote it, and that undo goes by."""
+"""Key in the detail of an event: the number of the change that wrote it, which undo looks for."""
 CHANGES = Table("changes", Recorded, ("change",))
 
 
@@ -67,7 +67,7 @@ def number_of(change: int) -> int:
 
 
 def begin(work: Work) -> int:
-    """Return the key of the change that a write is, from here on."""
+    """Make a write a change, unless it is one already; return the key of the change."""
     trace = work.trace
     if trace.number is None:
         low, high = docid_range(work.ns)
@@ -86,13 +86,13 @@ def insert_rows(work: Work, fresh: Sequence[tuple[Row, Columns]]) -> None:
 
 
 def comes_with(work: Work) -> None:
-    """Count what is inserted from here on to the change, if the write becomes one."""
+    """Include what is inserted from here on in the change, if the write becomes one."""
     if work.trace.first is None:
         work.trace.first = memories.next_rev(work.db, work.ns)
 
 
 def keep_version(work: Work, row: Row, reason: Reason) -> None:
-    """Write down the present state of a row before this change ends it."""
+    """Store the present state of a row before this change ends it."""
     memories.keep_version(work.db, row, reason, work.now, begin(work))
 
 
@@ -133,10 +133,10 @@ def finish(
     begins_run: bool = False,
     undoes: int | None = None,
 ) -> int | None:
-    """Write down the change that a write was, if it took a number; returns that.
+    """Store the change that a write made and return its key; None if it made none.
 
-    An article that quotes what the change altered is withdrawn by it, see ``quotes``. ``run`` is
-    the number of the first change of the call, if it makes several; that one ``begins_run``.
+    An article that quotes what the change altered is withdrawn by it, see ``quotes``. If a call
+    makes several changes, the first one ``begins_run``, and its key is the ``run`` of the others.
     """
     trace = work.trace
     if trace.number is None or trace.first is None:
@@ -197,14 +197,14 @@ def ended(db: Session, number: int) -> list[Ended]:
 
 
 def brought(db: Session, one: Recorded) -> list[int]:
-    """Return the row ids of the memories that came with a change, as far as they are there."""
+    """Return the row ids of the memories that a change added, as far as they still exist."""
     low, high = docid_of(one.ns, one.rev_from), docid_of(one.ns, one.rev_to)
     where = f"docid BETWEEN ? AND ? AND {memories.NOT_ERASED} ORDER BY docid"
     return column(db, f"SELECT docid FROM memories WHERE {where}", (low, high))
 
 
 def ids_of(db: Session, one: Recorded) -> tuple[list[str], list[str]]:
-    """Return the ids of the memories that a change altered, and of those that came with it."""
+    """Return the ids of the memories that a change altered, and of those that it added."""
     docids = brought(db, one)
     new = past.names(db, docids)
     altered = [found.docid for found in ended(db, one.change) if found.docid not in new]
@@ -222,7 +222,7 @@ _AFTER = "FROM versions LEFT JOIN changes USING (change) WHERE docid = ? AND rev
 
 
 def is_written_over(db: Session, one: Recorded, row: Row, rev: int) -> bool:
-    """Return whether a memory was written, but not by a change, since a state of it ended."""
+    """Return whether a write that is no change altered a memory since a state of it ended."""
     found = db.execute(f"SELECT rev, rev_to {_AFTER}", (row.docid, rev)).fetchall()
     revs = [*(made for made, _ in found), row.rev]
     made_by = [one.rev_to, *(last for _, last in found)]
@@ -230,7 +230,7 @@ def is_written_over(db: Session, one: Recorded, row: Row, rev: int) -> bool:
 
 
 def set_expiry(db: Session, one: Recorded, docid: int) -> bool:
-    """Return whether a change said when a memory expires."""
+    """Return whether a change set the expiry of a memory."""
     if Reason.REPLACED in reasons(db, one.change, docid):
         return True
     query = "SELECT detail FROM events WHERE docid = ? AND at = ? AND kind IN (?, ?)"
@@ -246,7 +246,7 @@ def latest_of(db: Session, docid: int) -> int | None:
 
 
 def reasons(db: Session, number: int, docid: int) -> set[str]:
-    """Return why the states of a memory that a change ended did."""
+    """Return the reasons for which a change ended states of a memory."""
     query = "SELECT reason FROM versions WHERE change = ? AND docid = ?"
     return set(column(db, query, (number, docid)))
 
@@ -259,12 +259,12 @@ def changed_links(db: Session, number: int) -> list[tuple[int, int, str, float, 
 
 
 def mark_undone(db: Session, one: Recorded, by: int | None) -> None:
-    """Note which change undid another one; None if that was undone."""
+    """Note which change undid another one; None if the undoing was itself undone."""
     CHANGES.put(db, replace(one, undone_by=by))
 
 
 def set_back_to(db: Session, moment: int) -> None:
-    """Let no change later than a moment be known, microseconds."""
+    """Delete all changes later than a moment, microseconds, and every reference to them."""
     db.execute("DELETE FROM changes WHERE at > ?", (moment,))
     db.execute("DELETE FROM changed_links WHERE change NOT IN (SELECT change FROM changes)")
     for one in CHANGES.select(db, "WHERE undone_by NOT IN (SELECT change FROM changes)"):

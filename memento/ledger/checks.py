@@ -26,14 +26,14 @@ _DERIVED = dict.fromkeys(("embeddings", "backlog", "awaited", "dynamics", "claim
     "successions": "newer",
     "associations": "src",
 }
-"""Tables made from the memories, and the column that says of which."""
+"""Maps each table made from the memories to its column with their row ids."""
 
 _OF_MEMORIES = ", ".join(f"memories.{name}" for name in NAMES)
 _OF_VERSIONS = ", ".join(f"v.{name}" for name in State._fields)
 _STATE = len(State._fields)
 
 Whose = tuple[int, str]
-"""A memory for a report: number of its namespace, by its row id, and its id."""
+"""A memory for a report: the namespace number in its row id, and its id."""
 
 Sees = Callable[[int], bool]
 """Tells whether the ids of a namespace may be named to the caller."""
@@ -45,18 +45,18 @@ def everyone(_ns: int) -> bool:
 
 
 def split(changed: Sequence[Whose], sees: Sees) -> tuple[list[Whose], int]:
-    """Part what may be named from what may only be counted."""
+    """Return the memories that may be named, and the number of the others."""
     named = [one for one in changed if sees(one[0])]
     return named, len(changed) - len(named)
 
 
 def changed_rows(db: Session) -> list[Whose]:
-    """Return the memories that are not as they were written, or not whose they were."""
+    """Return the memories that are not as they were written, or not in their namespace."""
     return [_whose(row) for row in rows(db) if not is_sound(row)]
 
 
 def changed_versions(db: Session) -> list[Whose]:
-    """Return the memories with an earlier state that is not what it was, once for each."""
+    """Return the memories with a damaged earlier state, each once."""
     query = (
         f"SELECT {_OF_VERSIONS}, {_OF_MEMORIES} FROM versions AS v"
         " JOIN memories USING (docid) ORDER BY docid"
@@ -86,11 +86,11 @@ def changed_events(db: Session) -> int:
 
 
 def stale_rows(db: Session) -> list[Whose]:
-    """Return the memories of which other tables know a later state, or that they were erased.
+    """Return the memories of which other tables hold a later state or an erasure.
 
-    A write that the disk acknowledged and lost leaves a page of an earlier day, whose checksums are
-    right. Other pages show it: an earlier state has a lower revision than the row that replaced
-    it, and the backlog has no higher one.
+    A write that the disk acknowledged and lost leaves an old page, whose checksums are right. Other
+    pages reveal it: in a sound file every earlier state has a lower revision than its row, and the
+    backlog has no higher one.
     """
     return [(docid >> SEQ_BITS, name) for docid, name in db.execute(_STALE)]
 
@@ -98,7 +98,7 @@ def stale_rows(db: Session) -> list[Whose]:
 _STALE = (
     "SELECT docid, id FROM memories WHERE typeof(rev) = 'integer' AND ("
     "EXISTS (SELECT 1 FROM versions AS v WHERE v.docid = memories.docid"
-    f" AND v.rev BETWEEN memories.rev AND {SEQ_MASK})"  # what damage made larger tells nothing
+    f" AND v.rev BETWEEN memories.rev AND {SEQ_MASK})"  # a larger revision is damaged itself
     " OR EXISTS (SELECT 1 FROM backlog AS b"
     f" WHERE b.docid = memories.docid AND b.rev > memories.rev AND b.rev <= {SEQ_MASK})"
     f" OR docid IN (SELECT docid FROM erased) AND NOT EXISTS ({UNDER_WAY})) ORDER BY docid"
@@ -106,10 +106,10 @@ _STALE = (
 
 
 def unindexed_rows(db: Session) -> tuple[int, list[Whose]]:
-    """Count the rows whose full-text entry is absent though it is due, or from another text.
+    """Count the rows whose full-text entry is missing though due, or from another text.
 
-    Beside them come those that are whole while the entry is from no text that the row ever had:
-    it may be from a later one, which the row has lost.
+    Also return the sound rows whose entry matches no text that the row ever had: it may be from a
+    later one, which the row has lost.
     """
     wrong = dict(db.words.misindexed())
     newer = [
@@ -123,7 +123,7 @@ def unindexed_rows(db: Session) -> tuple[int, list[Whose]]:
 
 
 def _was_so(db: Session, row: Row, indexed: tuple[str, ...]) -> bool:
-    """Return whether an entry of full text is from an earlier state of a row."""
+    """Return whether a full-text entry was made from an earlier state of a row."""
     past = (earlier_state(row, state) for state in memories.states(db, row.docid))
     return any(one is not None and tuple(columns_of(one)) == indexed for one in past)
 
@@ -139,7 +139,7 @@ def stray_rows(db: Session) -> dict[str, int]:
 
 
 def unowed_rows(db: Session) -> list[int]:
-    """Return the row ids that full text knows and that ``owe`` would owe a vector, ascending."""
+    """Return the row ids in full text that ``owe`` would queue for a vector, ascending."""
     found = db.execute(
         f"SELECT docid FROM memories JOIN namespaces USING (ns) WHERE {_UNOWED}"
         f" AND docid & {SEQ_MASK} <= fts_upto ORDER BY docid"

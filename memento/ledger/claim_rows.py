@@ -1,8 +1,8 @@
-"""The numbers of what statements claim, and how far they were compared. SQL only.
+"""The hashes of what statements claim, and how far they were compared. SQL only.
 
-The rows are derived: each is a hash of what a memory says, see ``write.settling``. They can be
-dropped and are then read again. Up to which revision the statements of a namespace were compared is
-in ``meta``; that is not derived, as what was compared and settled must not be compared again.
+The hashes are derived from the texts, see ``write.settling``: they can be dropped and are then made
+again. The revision up to which the statements of a namespace were compared is in ``meta``; it is
+not derived, as what was compared and settled must not be compared again.
 """
 
 from __future__ import annotations
@@ -44,56 +44,56 @@ def waiting(db: Session, ns: int) -> int:
 
 
 def reworded(db: Session, ns: int) -> set[int]:
-    """Return the memories whose text is another one than when they were compared."""
+    """Return the row ids of the memories whose text changed since they were compared."""
     rev, (low, _) = cursor(db, ns), docid_range(ns)
     return set(column(db, _REWORDED, (ns, rev, low + rev)))
 
 
 def keys(db: Session, docid: int) -> frozenset[int]:
-    """Return the numbers that are stored of a memory."""
+    """Return the stored hashes of a memory."""
     return frozenset(column(db, "SELECT key FROM claims WHERE docid = ?", (docid,)))
 
 
 def store(db: Session, docid: int, found: Iterable[int]) -> None:
-    """Store the numbers of a memory instead of those that are there."""
+    """Store the hashes of a memory in place of its earlier ones."""
     db.execute("DELETE FROM claims WHERE docid = ?", (docid,))
     query = f"INSERT INTO claims (key, docid) VALUES (?, ?) {SKIP_IF_THERE}"
     db.executemany(query, [(key, docid) for key in sorted(found)])
 
 
 def sharing(db: Session, found: Iterable[int], docid: int, most: int) -> list[int]:
-    """Return the newest memories that share a number with one, at most so many for each."""
+    """Return the newest other row ids that share a hash, at most ``most`` for each hash."""
     query = "SELECT docid FROM claims WHERE key = ? AND docid <> ? ORDER BY docid DESC LIMIT ?"
     others = {other for key in found for other in column(db, query, (key, docid, most))}
     return sorted(others, reverse=True)
 
 
 def note_successions(db: Session, newer: int, older: Iterable[int]) -> None:
-    """Store the earlier memories that one may succeed, instead of all its pairs."""
+    """Store the earlier memories that one may succeed, in place of all its stored pairs."""
     db.execute("DELETE FROM successions WHERE newer = ?1 OR older = ?1", (newer,))
     note_later(db, newer, older)
 
 
 def note_later(db: Session, newer: int, older: Iterable[int]) -> None:
-    """Store the earlier memories that one may succeed, beside what is there."""
+    """Store the earlier memories that one may succeed, in addition to its stored pairs."""
     query = f"INSERT INTO successions (older, newer) VALUES (?, ?) {SKIP_IF_THERE}"
     db.executemany(query, [(docid, newer) for docid in older])
 
 
 def successions(db: Session, ns: int, most: int) -> list[tuple[int, int]]:
-    """Return the newest (earlier, later) memories of which the later may succeed the other."""
+    """Return the newest pairs (earlier, later) of which the later may succeed the earlier."""
     which = "older BETWEEN ? AND ? ORDER BY older DESC LIMIT ?"
     query = f"SELECT older, newer FROM successions WHERE {which}"
     return db.execute(query, (*docid_range(ns), most)).fetchall()
 
 
 def succeeded_by(db: Session, newer: int) -> set[int]:
-    """Return the earlier memories that one may succeed, as they are stored."""
+    """Return the stored earlier memories that one may succeed."""
     return set(column(db, "SELECT older FROM successions WHERE newer = ?", (newer,)))
 
 
 def drop_all(db: Session) -> None:
-    """Drop every row, to be read again."""
+    """Drop every row; they are made again."""
     db.execute("DELETE FROM claims")
     db.execute("DELETE FROM successions")
 

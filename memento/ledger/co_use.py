@@ -1,9 +1,9 @@
 """The links between memories that are used together: a fold of the verdicts in the log.
 
 Derived: the rows can be dropped, and folding the log again gives every one of them, bit for bit.
-Verdicts that one call gave are consecutive events of one moment that say how many they are; a call
-about more memories than the links of one can lead to makes none. If a verdict is taken back, the
-links of its namespace are folded again without it.
+The verdicts of one call are consecutive events of one moment, each with their number (`OF`); a call
+about more memories than one can have links to makes no link. If a verdict is taken back, the links
+of its namespace are folded again without it.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from memento.ledger.usage_events import Fold, Happening
 from memento.types import Event, Trust
 
 BITE = 200
-"""Verdicts folded in one transaction; more than one call can give."""
+"""Maximum number of verdicts folded in one transaction; more than one call can give."""
 OF = "of"
-"""Key in the detail of a verdict: how many its call gave."""
+"""Key in the detail of a verdict: the number of verdicts that its call gave."""
 
 _USES = (Event.USED, Event.CONFIRMED)
 _KINDS = (*_USES, Event.RETRACTED, Event.APPROVED, Event.REPLACED)
 FOLD = Fold("associations", _KINDS)
 _EDITION = 3
-"""Version of the fold: links that another one made are folded again."""
+"""Version of the fold: links that another version made are folded again."""
 _PUT = (
     "INSERT INTO associations (src, dst, weight, count, at, stamp) VALUES (?, ?, ?, ?, ?, ?)"
     f" {or_replace('src, dst', 'weight', 'count', 'at', 'stamp')}"
 )
 
 Links: TypeAlias = dict[int, Link]
-"""Row id of a memory to the link that leads to it."""
+"""Maps the row id of a memory to the link that leads to it."""
 
 
 def behind(db: Session, config: Association, agent: float, *, takes_over: bool = True) -> bool:
@@ -47,10 +47,10 @@ def behind(db: Session, config: Association, agent: float, *, takes_over: bool =
 
 
 def catch_up(db: Session, config: Association, agent: float, most: int = BITE) -> bool:
-    """Fold the next verdicts of the log; tell whether there may be more.
+    """Fold the next verdicts of the log; return whether there may be more.
 
-    A verdict of the agent counts ``agent``, against 1 for the user's. Links that were folded with
-    other settings are dropped. At most ``most`` verdicts, at least those of one call.
+    A verdict of the agent weighs ``agent``, one of the user 1. Links that were folded with other
+    settings are dropped. At most ``most`` verdicts are folded, but at least those of one call.
     """
     rules = _rules(config, agent)
     if (bite := FOLD.next_bite(db, rules, most, forget_all)) is None:
@@ -79,7 +79,7 @@ def since(db: Session, ns: int, stamp: int) -> list[tuple[int, int, float]]:
 
 
 def of(db: Session, docid: int) -> Links:
-    """Read the links that leave a memory."""
+    """Read the links from a memory."""
     query = "SELECT dst, weight, count, at FROM associations WHERE src = ?"
     return {dst: Link(*link) for dst, *link in db.execute(query, (docid,))}
 
@@ -95,7 +95,7 @@ def count(db: Session, ns: int) -> tuple[int, int]:
 
 
 def differing(db: Session, ns: int, config: Association, agent: float) -> int:
-    """Fold a namespace again and count the memories whose links are stored otherwise."""
+    """Fold a namespace again and count the memories whose stored links differ."""
     event, rules = FOLD.place(db)
     if rules != _rules(config, agent) or memories.erased_at(db, ns):
         return 0  # they will all be folded again; or the verdicts on an erased memory are gone
@@ -108,16 +108,16 @@ def differing(db: Session, ns: int, config: Association, agent: float) -> int:
 
 @dataclass(slots=True)
 class _Table:
-    """The links that leave some memories while events are folded onto them.
+    """The links from some memories while events are folded onto them.
 
-    Those that are stored are read when they are looked at, if there is a session to read them with.
+    With a session, stored links are read when first asked for; without one, there are none.
     """
 
     db: Session | None = None
     links: dict[int, Links] = field(default_factory=dict)
 
     def of(self, docid: int) -> Links:
-        """Return the links that leave a memory."""
+        """Return the links from a memory."""
         if docid not in self.links:
             self.links[docid] = {} if self.db is None else of(self.db, docid)
         return self.links[docid]
@@ -176,7 +176,7 @@ def _apply(table: _Table, told: Iterable[Happening], config: Association, agent:
         elif first.kind in _USES and (rate := config.rate * first.weight(agent)) > 0:
             docids = sorted({_docid(one) for one in call})
             if len(docids) > MOST + 1:
-                continue  # more than a memory can lead to: which of them it led to would be chance
+                continue  # more than a memory can link to: which ones were kept would be chance
             before = {docid: table.of(docid) for docid in docids}
             for docid in docids:
                 others = [one for one in docids if one != docid]
@@ -190,7 +190,7 @@ def _calls(told: Iterable[Happening]) -> Iterator[list[Happening]]:
     call: list[Happening] = []
     for one in told:
         if one.kind in _USES and "rank" in one.detail:
-            continue  # about a whole answer: which of it was used is not known
+            continue  # about a whole answer: which hit was used is unknown
         if call and (not _is_one_call(call[-1], one) or len(call) >= call[0].detail.get(OF, 1)):
             yield call
             call = []
@@ -206,7 +206,7 @@ def _is_one_call(one: Happening, other: Happening) -> bool:
 
 
 def _sources(db: Session, ns: int) -> list[int]:
-    """Return the row ids of the memories of a namespace that links leave."""
+    """Return the row ids of the memories of a namespace that have links."""
     query = "SELECT DISTINCT src FROM associations WHERE src BETWEEN ? AND ?"
     return column(db, query, docid_range(ns))
 

@@ -12,8 +12,8 @@ and the tests in ``tests/conformance/ledger`` hold each engine to the promises. 
    row ids are ``namespace number << 40 | seq``: exports of two engines agree, and a namespace is
    one range of every index.
 5. ``Words.postings`` gives the newest rows, ascending and of one moment, for each expression.
-6. A connection lost while a transaction commits is answered by asking what became of it, never by
-   writing a second time.
+6. If the connection is lost while a transaction commits, the engine asks whether it did; it never
+   writes a second time.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class Session(Protocol):
     """The calls that a job may make on its connection, only while it runs.
 
     The job is inside a transaction that others begin and end. An answer that it has not read to the
-    end is closed with it, whoever still refers to it. The shared modules of the ledger are its only
-    users: everything above hands it on.
+    end is closed with it, even if something still refers to it. Only the shared modules of the
+    ledger make these calls: everything above passes the session on.
     """
 
     @property
@@ -73,11 +73,11 @@ class Session(Protocol):
         """Whether a transaction is open."""
 
     def execute(self, sql: str, parameters: Any = ..., /) -> Answer:
-        """Run one statement of the shared text, see ``dialect``; values are never written into it.
+        """Run one statement of the shared SQL, see ``dialect``; values are bound, never spliced in.
 
-        They are a sequence, one for each ``?``, or for the highest of ``?1``, ``?2`` ... An
-        error leaves ``Ledger.read`` or ``Ledger.write`` as a ``StoreError``; within the job
-        it may be the driver's own.
+        They are a sequence, one for each ``?``, or as many as the highest of ``?1``, ``?2`` ... An
+        error leaves ``Ledger.read`` or ``Ledger.write`` as a ``StoreError``; within the job it may
+        be the driver's own.
         """
 
     def executemany(self, sql: str, parameters: Iterable[Any], /) -> Answer:
@@ -98,9 +98,10 @@ class Rules:
 
 @dataclass(slots=True)
 class Trace:
-    """The traces that a write leaves for the change that it is, see ``changes``.
+    """What a write notes for the change that it makes, see ``changes``.
 
-    That is its number, once it ended a state of a memory, and the first revision that it took.
+    ``number`` is the key of the change, once it ended a state of a memory; ``first`` is the first
+    revision that it took.
     """
 
     number: int | None = None
@@ -109,10 +110,10 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One transaction that changes one namespace: what each step of a write gets first.
+    """One transaction that changes one namespace: the first argument of each step of a write.
 
-    ``now`` is the same for all steps, microseconds since 1970 UTC. ``db`` has a short name
-    since the ``session`` of a row is a conversation.
+    ``now`` is the same for all steps, microseconds since 1970 UTC. ``db`` is not called
+    ``session``, since the ``session`` of a row is a conversation.
     """
 
     db: Session
@@ -123,16 +124,16 @@ class Work:
 
 
 class Words(Protocol):
-    """The full text of a ledger, as of the transaction of the `Session` it was asked of.
+    """The full text of a ledger, as of the transaction of its `Session`.
 
-    It takes the rows of a namespace in order of arrival, and may be behind: rows up to some seq are
-    in the index, the rest wait. A `Tail` knows the waiting ones. Words are folded alike by every
-    engine: case, accents and English endings make no difference.
+    It indexes the rows of a namespace in order of arrival and may be behind: rows up to some seq
+    are in the index, the rest wait; a `Tail` finds those. Every engine folds words alike: case,
+    accents and English endings make no difference.
     """
 
     @property
     def at_once(self) -> int:
-        """Rows that `catch_up` takes in about 2 ms, for which an ``add`` may wait."""
+        """Number of rows that `catch_up` indexes in about 2 ms, for which an ``add`` may wait."""
 
     def postings(self, ns: int, matches: Sequence[Match], limit: int) -> list[NDArray[np.int64]]:
         """Find the newest indexed rows of a namespace that match.
@@ -155,10 +156,10 @@ class Words(Protocol):
         """Return the namespaces that have rows waiting."""
 
     def is_due(self, newest: int, count: int) -> bool:
-        """Return whether rows about to come are to be indexed at once, and those that wait.
+        """Return whether to index new rows at once, together with those that wait.
 
-        They are if they are many, or many wait; of the latter only every few rows may tell.
-        ``newest`` is the row id of the last of them.
+        True if ``count`` is large, or many rows wait; the latter may be checked only every few
+        rows. ``newest`` is the row id of the last new row.
         """
 
     def index_next(self, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:
@@ -168,22 +169,22 @@ class Words(Protocol):
         """
 
     def catch_up(self, ns: int, most: int = ...) -> bool:
-        """Index waiting rows of a namespace, the oldest first; tell whether there may be more."""
+        """Index waiting rows of a namespace, oldest first; return whether there may be more."""
 
     def replace(self, docid: int, document: Columns) -> None:
         """Index a row again because its text changes."""
 
     def remove(self, docids: Sequence[int]) -> int:
-        """Take rows out of the index; returns how many were in it."""
+        """Remove rows from the index; return how many were in it."""
 
     def edition(self) -> int:
-        """Return a number that changes when the index is rebuilt, by whatever process."""
+        """Return a number that changes when any process rebuilds the index."""
 
     def merge(self) -> bool:
-        """Do a little of what makes later searches cheaper; tell whether there was any to do."""
+        """Do a little work that makes later searches cheaper; return whether any was due."""
 
     def misindexed(self) -> list[tuple[int, tuple[str, ...] | None]]:
-        """Return the rows whose entry is absent though it is due, or made from another text.
+        """Return the rows whose entry is missing though due, or made from another text.
 
         Each is a row id with its entry: title, head, rest; None where there is no entry.
         """
@@ -210,7 +211,7 @@ class Tail(Protocol):
         *,
         afresh: bool = False,
     ) -> None:
-        """Take in the rows that came, and drop those that the index has by now.
+        """Take in the new rows, and drop those that the index has by now.
 
         ``newest`` is the newest revision of the namespace, ``erased`` the row ids that are gone
         since the last call. With ``afresh`` all of the namespace is read again.
@@ -219,22 +220,22 @@ class Tail(Protocol):
     def hold(self, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:
         """Take in documents that no ledger has, such as texts of an earlier moment, by row id.
 
-        Of a tail that does so, ``follow`` is never asked.
+        ``follow`` is never called on such a tail.
         """
 
     def postings(self, ns: int, matches: Sequence[Match], limit: int) -> list[NDArray[np.int64]]:
         """Find the newest waiting rows of a namespace that match; see `Words.postings`.
 
-        To be asked before the index: rows dropped from here in between are there already.
+        Call it before the index is searched: rows dropped here meanwhile are there by then.
         """
 
 
 class Ledger(Protocol):
     """The open ledger of one store: all memories of all its namespaces. Safe from any thread.
 
-    In a forked child it opens its own connections on first use. After ``close`` every call
-    raises ``StoreClosed``, and once the files are no longer where they were opened
-    ``StoreGone``: what was written may be in files that nobody will open again.
+    In a forked child it opens its own connections on first use. After ``close`` every call raises
+    ``StoreClosed``. Once the files are no longer where they were opened, it raises ``StoreGone``: a
+    write could end up in files that nobody will open again.
     """
 
     @property
@@ -247,7 +248,7 @@ class Ledger(Protocol):
 
     @property
     def in_file(self) -> bool:
-        """Whether ``path`` is a file with all of it, which ``opening.backup_tool`` copies."""
+        """Whether ``path`` is a file with the whole ledger, for ``opening.backup_tool``."""
 
     @property
     def read_only(self) -> bool:
@@ -263,7 +264,7 @@ class Ledger(Protocol):
 
     @property
     def library(self) -> tuple[str, str]:
-        """Name of what keeps the rows, and its version with any warning there is about it."""
+        """Name of the database, and its version with any warning about it."""
 
     def write(
         self,
@@ -275,15 +276,14 @@ class Ledger(Protocol):
     ) -> T:
         """Run a job in one transaction and return when it is durable.
 
-        Jobs of one namespace run one after the other, several perhaps in one commit. A job that
-        names its ``spaces``, numbers of namespaces, changes rows of no other, but for a namespace
-        that it makes; jobs of other namespaces may run beside it. One that names none has the
-        store alone. A job that is ``group.Joinable`` may be done together with its like. A job
-        that raises undoes what it did and nothing else. It may run in another caller's
-        thread, see ``commit_separately``, must not commit, and may be called a second time
-        if the first time was undone. On a full disk there is room kept for what
-        ``makes_room`` by hiding or removing something; the last of it is for what
-        ``frees_room`` by removing rows.
+        Jobs of one namespace run one after the other, possibly several in one commit. A job that
+        names its ``spaces``, numbers of namespaces, changes rows of no other, except a namespace
+        that it creates; jobs of other namespaces may run at the same time. One that names none has
+        the store to itself. Jobs that are ``group.Joinable`` may be done together. If a job raises,
+        its own changes are undone and no others. A job may run in another caller's thread, see
+        ``commit_separately``, must not commit, and may be called a second time if the first time
+        was undone. On a full disk there is room reserved for a job that ``makes_room`` by hiding or
+        removing something; the last of it is for one that ``frees_room`` by removing rows.
 
         Raises ``ReadOnlyStore``, ``StorageFull``, or ``StoreError`` if nothing could be
         written.
@@ -292,20 +292,20 @@ class Ledger(Protocol):
     def commit_separately(self) -> None:
         """Commit the jobs of the calling thread separately from now on; for a background thread.
 
-        Then no caller of ``write`` carries out what that thread has to do.
+        Then no caller of ``write`` does the work of that thread.
         """
 
     def read(self, job: Callable[[Session], T]) -> T:
         """Run a job on one snapshot of the ledger; ``StoreError`` if it tries to write.
 
-        It sees no erased memory, even while the rows of many are still being deleted. The
-        ledger is ``StoreUnusable`` if it is damaged where the job reads.
+        It sees no erased memory, even while the rows of many are still being deleted. Raises
+        ``StoreUnusable`` if the ledger is damaged where the job reads.
         """
 
     def gathered(self, job: Callable[[], T]) -> T:
-        """Run a job of several reads; where each costs messages, they share one snapshot.
+        """Run a job of several reads; where each costs a round trip, they share one snapshot.
 
-        Its ``read``, ``moment`` and ``labels`` are then of that snapshot.
+        Then ``read``, ``moment`` and ``labels`` use that snapshot.
         """
 
     def check_present(self) -> None:
@@ -329,8 +329,8 @@ class Ledger(Protocol):
     def moment(self) -> Moment:
         """Return a value that equals an earlier one only if nothing was written in between.
 
-        It is compared within a thread: each thread has values of its own. The result of a
-        read may be kept as long as the moment before that read is still the present one.
+        Compare it within one thread: each thread has values of its own. The result of a read may be
+        kept as long as the moment taken before the read is still the present one.
         """
 
     def make_tail(self) -> Tail:
@@ -340,20 +340,20 @@ class Ledger(Protocol):
         """Return what is wrong with the structure of the file, the full text aside."""
 
     def words_intact(self) -> bool:
-        """Return whether the full text agrees with what it was built from; no writer waits."""
+        """Return whether the full text agrees with its rows, without making a writer wait."""
 
     def compact(self) -> None:
-        """Leave nothing of deleted rows in the ledger's files, but for the log.
+        """Remove what is left of deleted rows in the ledger's files, except in the log.
 
-        Others may write meanwhile; none waits for more than a part. If something prevents
-        it, that is a ``StoreError``, and the rest can be done later.
+        Others may write meanwhile; none waits for more than a part. Raises ``StoreError`` if
+        something prevents it; the rest can be done later.
         """
 
     def fold_log(self, seconds: float) -> bool:
-        """Empty the log of changes; tells whether nobody stood in the way for so long."""
+        """Empty the log; return False if others were in the way for all these seconds."""
 
     def checkpoint(self) -> None:
-        """Fold what is possible of the log into the file, without making anyone wait."""
+        """Fold as much of the log as possible into the file, without making anyone wait."""
 
     def size(self) -> int:
         """Return how many bytes the ledger takes on the disk, with its log."""
@@ -366,17 +366,17 @@ class Ledger(Protocol):
 
     @property
     def reserve_trouble(self) -> str:
-        """Why no room is kept aside for a full disk; empty if there is some."""
+        """Why no room is reserved for a full disk; empty if some is."""
 
     @property
     def locks_lost(self) -> bool:
-        """Whether this process has the store open and others cannot see that."""
+        """Whether other processes cannot see that this one has the store open."""
 
     def keep_reserve(self) -> None:
-        """Take room aside for a full disk, unless that was done or there is too little."""
+        """Reserve room for a full disk, unless that was done or there is too little."""
 
     def close(self) -> None:
-        """Close every connection, after the reads and writes in hand. Idempotent."""
+        """Close every connection, after the reads and writes in progress. Idempotent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,7 +392,7 @@ class Contents:
 
 
 class BackupTool(Protocol):
-    """Copies a ledger of one engine into one file, and makes a ledger of such a file."""
+    """Copies a ledger of one engine into one file, and makes a ledger from such a file."""
 
     def copy(self, source: Path, target: Path, now: int, *, immutable: bool = ...) -> None:
         """Write all that is committed into an empty file, as of one moment.
@@ -410,7 +410,7 @@ class BackupTool(Protocol):
         """
 
     def settle(self, path: Path) -> None:
-        """Bring a copy to the present schema, owing what must be made again."""
+        """Bring a copy to the present schema, and queue what must be made again."""
 
     def set_back_to(
         self,
@@ -424,8 +424,8 @@ class BackupTool(Protocol):
 
         ``reread`` derives again, in the same transaction, what depends on the text of a row.
 
-        From then on the recording of the ledger begins with the latest moment that it knew, or at
-        which it was copied (``taken_at``), see ``past``.
+        From then on the ledger knows its past only from the latest moment in it, or from when it
+        was copied (``taken_at``), see ``past``.
         """
 
 
@@ -438,7 +438,7 @@ class Salvaged(Protocol):
 
     @property
     def changed(self) -> Mapping[int, str]:
-        """Ids of rows that are there but not as they were written, by row id."""
+        """Ids of rows that exist but are not as they were written, by row id."""
 
     @property
     def lost(self) -> Collection[int]:
@@ -454,7 +454,7 @@ class Salvaged(Protocol):
 
 
 class SalvageTool(Protocol[F]):
-    """Finds what is whole in a damaged ledger of one engine, and makes a new one of it."""
+    """Finds what is whole in a damaged ledger of one engine, and makes a new ledger from it."""
 
     def find(self, path: Path) -> F:
         """Read a damaged ledger, which is not changed."""

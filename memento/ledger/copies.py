@@ -1,9 +1,10 @@
-"""Tell words of a source that were taken out here, when the source is read again.
+"""Recognise what was removed from memory when its source is read again.
 
-A file or a chat that is read again brings what somebody forgot, erased, corrected or reworded, and
-often in another shape: under another heading, in one part with its neighbour. So it is told by its
-sentences. What was forgotten or changed is still there to compare with. Of what was erased digests
-stay, as of turns (see ``replays``): of the name of its source or session, and of each sentence.
+A file or a chat that is read again brings back what somebody forgot, erased, corrected or reworded,
+often in another shape: under another heading, or in one part with its neighbour. So it is
+recognised by its sentences. What was forgotten or changed is still stored. Of what was erased,
+digests remain, as of turns (see ``replays``): of the name of its source or session with each
+sentence.
 """
 
 from __future__ import annotations
@@ -33,16 +34,17 @@ _END = re.compile(
     r"[.!?…][\"')\]]*\s+|[。！？]|\n\s*\n"  # noqa: RUF001 - full-width marks are meant
     r"|(?<![^\n]{40})\n|\n(?=\s*(?:[-*+#|>]|\d+[.)]\s))"
 )
-"""Ends of sentences; the end of a long line is none, since text is wrapped anew."""
+"""Ends of sentences; the end of a line of 40 characters or more is none, since lines may be
+rewrapped."""
 _TELLING = 12
-"""Minimum number of characters that tell a sentence by itself; a shorter one goes with those around
-it."""
+"""Minimum number of characters of a sentence that is removed by itself; a shorter one is removed
+only together with all others."""
 
 
 class Left(NamedTuple):
-    """What is left of a text that is read again, and the memories that say why.
+    """What is left of a text that is read again, and the memories that explain what is missing.
 
-    ``text`` is ``""`` for nothing. The memories were hidden, or say something else now.
+    ``text`` is ``""`` if nothing is left. The memories were hidden, or say something else now.
     """
 
     text: str
@@ -50,9 +52,9 @@ class Left(NamedTuple):
 
 
 def sentences(text: str) -> list[tuple[str, str]]:
-    r"""Cut a text into sentences: each as it stands, with its end, and its words.
+    r"""Split a text into sentences: each verbatim, with its end, and as its words.
 
-    A heading has no words, as long as something is under it.
+    A heading has no words, unless the text has nothing else.
 
     >>> sentences("# Pay\n\nIt is 4,000. Ask Ines.")
     [('# Pay\n\n', ''), ('It is 4,000. ', 'It is 4,000.'), ('Ask Ines.', 'Ask Ines.')]
@@ -66,7 +68,7 @@ def sentences(text: str) -> list[tuple[str, str]]:
 
 
 def note(db: Session, docids: Iterable[int]) -> None:
-    """Note the sentences of some rows that are about to be deleted. Inside a transaction."""
+    """Store digests of the sentences of rows that are about to be deleted. Inside a transaction."""
     of_source = f"docid {one_of_numbers('?1')} AND coalesce(source_uri, session) IS NOT NULL"
     query = (
         f"SELECT docid, source_uri, session, text FROM memories WHERE {of_source} UNION"
@@ -83,9 +85,9 @@ def note(db: Session, docids: Iterable[int]) -> None:
 
 
 def taken_out(db: Session, ns: int, drafts: Iterable[Draft]) -> dict[str, Left]:
-    """Find the drafts of which a part was taken out of their source, by id, and what is left.
+    """Find the drafts of which a part was removed before, and what is left of each, by id.
 
-    A draft that names no source is said anew, and one whose id is known is looked at there.
+    Left out are drafts that name no source, as they are said anew, and those whose id exists.
     """
     copied: dict[tuple[str, ...], dict[str, str]] = defaultdict(dict)
     for one in drafts:
@@ -106,16 +108,16 @@ def source_of(draft: Draft) -> str | None:
 def left(
     db: Session, ns: int, names: Iterable[str | None], texts: Mapping[str, str]
 ) -> dict[str, Left]:
-    """Find what was taken out of a source, and no memory of it says now.
+    """Find what was removed of a source and is not said by any current memory of it.
 
     Args:
         db: The store.
         ns: The namespace.
-        names: What the source and its session are called.
-        texts: What is read again, by id.
+        names: Names of the source and its session.
+        texts: The texts that are read again, by id.
 
     Returns:
-        The texts of which something was taken out, by id.
+        What is left of the texts of which something was removed, by id.
     """
     asked = frozenset().union(*map(_words, texts.values()))
     if not asked:
@@ -140,7 +142,7 @@ def left(
 
 
 def _without(text: str, out: Collection[str]) -> str:
-    """Take sentences out of a text; short ones only together with all others."""
+    """Remove sentences from a text; short ones only together with all others."""
     cut = sentences(text)
     if all(words in out for _, words in cut if words):
         return ""
@@ -157,7 +159,7 @@ def by_somebody(db: Session, row: Row) -> bool:
 
 
 def _verbs(db: Session, row: Row) -> Iterator[str | None]:
-    """Yield the verbs that changed a memory, the last first; None where nothing tells it."""
+    """Yield the verbs that changed a memory, the last first; None where it is unknown."""
     for _, number, _ in reversed(past.numbered(db, row.docid)):
         change = None if number is None else changes.find(db, row.ns, number)
         yield None if change is None else change.kind
@@ -185,7 +187,7 @@ def _of_source(
 
 
 def _changed(db: Session, ns: int, names: Collection[str]) -> Iterator[tuple[Row, frozenset[str]]]:
-    """Yield the memories of a source that were changed or hidden, with what they say no more."""
+    """Yield the memories of a source that were changed or hidden, with what they no longer say."""
     condition = f"(version > 1 OR NOT status {one_of()})"
     there = _of_source(db, ns, names, condition, listed(having("current")))
     changed = {row.docid: row for row in there}

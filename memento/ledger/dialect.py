@@ -15,10 +15,10 @@ import json
 from collections.abc import Iterable
 
 SKIP_IF_THERE = "ON CONFLICT DO NOTHING"
-"""End of an ``INSERT ... VALUES`` that leaves a row alone that is there. Same in PostgreSQL."""
+"""End of an ``INSERT ... VALUES`` that leaves an existing row unchanged. Same in PostgreSQL."""
 
 EVERY = 1 << 40
-"""Limit of a list that has none: more rows than a namespace can have."""
+"""Value of ``LIMIT`` for no limit: more rows than a namespace can have."""
 IN_THIS_ORDER = "CROSS /* in this order */ JOIN"
 """A ``JOIN ... ON`` whose left side is read first. PostgreSQL: ``JOIN``; it decides by itself."""
 IN_ORDER_OF_ROWS = "NOT INDEXED"
@@ -54,7 +54,7 @@ def is_json(text: str) -> str:
 
 
 def each_of_sound(column: str) -> str:
-    """Return `each_of` for a column that damage may have made something else of: then no items."""
+    """Return `each_of` for a column that may be damaged: without items if it is not JSON."""
     return each_of(f"CASE WHEN {is_json(column)} THEN {column} ELSE '[]' END")
 
 
@@ -72,7 +72,7 @@ def one_of_numbers(hole: str = "?") -> str:
 
 
 def listed(values: Iterable[object]) -> str:
-    """Return some values as they are bound to the hole of `one_of`, or of `each_of`."""
+    """Return values as JSON text, to be bound to `one_of` or `each_of`."""
     return json.dumps([*values])
 
 
@@ -87,7 +87,7 @@ def number_of(column: str, name: str) -> str:
 
 
 def number_in(item: str) -> str:
-    """Return an item of `each_of` that is a number, as one; null if it is something else."""
+    """Return an item of `each_of` as a number; null if it is something else."""
     return f"CASE WHEN {item}.type IN ('integer', 'real') THEN CAST({item}.atom AS NUMERIC) END"
 
 
@@ -109,7 +109,7 @@ def differs(column: str, hole: str = "?") -> str:
 def in_one_form(text: str) -> str:
     """Return a text as UTF-8 in Unicode's composed form, in which it is compared.
 
-    Bytes, since damage may have left what is no UTF-8. PostgreSQL: ``normalize``, of the text.
+    As bytes, since a damaged text may not be UTF-8. PostgreSQL: ``normalize``, of the text.
     """
     return f"composed(CAST({text} AS /* bytes */ BLOB))"
 
@@ -117,7 +117,7 @@ def in_one_form(text: str) -> str:
 def join_numbers(column: str) -> str:
     """Return the values of a column as one text, joined by commas, in no promised order.
 
-    One value costs SQLite's driver a fraction of what as many rows do. PostgreSQL: ``string_agg``.
+    One value costs SQLite's driver a fraction of what the rows would. PostgreSQL: ``string_agg``.
     """
     return f"group_concat({column})"
 
@@ -130,6 +130,6 @@ def skipping(count: str = "?") -> str:
 def without_index(column: str) -> str:
     """Return a column so that no index on it is used. Same in PostgreSQL.
 
-    For conditions beside a row id, by which the rows are found at once.
+    For conditions on rows that are found by their row ids.
     """
     return f"+{column}"

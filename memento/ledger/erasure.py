@@ -1,9 +1,9 @@
-"""Taking memories out of the ledger for good.
+"""Erase memories from the ledger for good.
 
-An erased memory leaves its row id in ``erased``, and what may be given or read again also digests
-(see ``replays`` and ``copies``), and nothing else: caches of every process learn of it by the
-revision, and the row id is never given again. The work left to do on the files is noted in ``meta``
-in the same transaction, so that it is done even if this process dies.
+An erased memory leaves its row id in ``erased``, digests if it may be given or read again (see
+``replays`` and ``copies``), and nothing else. Caches of every process learn of it by the revision,
+and the row id is never used again. The work left to do on the files is noted in ``meta`` in the
+same transaction, so that it is done even if this process dies.
 
 A few memories are deleted in one transaction (`erase`). Very many are marked in one, which hides
 them from every reader, and their rows are deleted in others, so that no writer waits long.
@@ -57,9 +57,9 @@ PARTS = ("ledger", "files", "chroma", "log")
 _PARENTS = each_of_sound("source_parents")
 """The parents of a row; one that is damaged has none."""
 _WORDS = frozenset({"source", "verdict"})
-"""Details of an event that are words of memento, whatever ids there are."""
+"""Keys in the detail of an event whose values are never ids."""
 SHOWN = "ids"
-"""Detail of an event that has the ids of an answer, best first; ``""`` for one that is erased."""
+"""Key in the detail of an event: the ids of an answer, best first; ``""`` for an erased one."""
 _OF_ROW = {
     "versions": ("docid",),
     "embeddings": ("docid",),
@@ -74,12 +74,12 @@ _OF_ROW = {
     "associations": ("src", "dst"),
     "memories": ("docid",),
 }
-"""Tables that hold something of a memory, beside full text, and the columns that say of which."""
+"""Maps each table with data of a memory, except full text, to the columns with its row id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Which memories of a namespace are meant: exactly one of these.
+    """A choice of memories of a namespace: exactly one field is set.
 
     ``sources`` are the spellings of one address.
     """
@@ -91,7 +91,7 @@ class Chosen:
 
 
 def chosen(db: Session, ns: int, what: Chosen) -> dict[int, str]:
-    """Find what is meant, whatever its status: row ids to ids, in order of arrival."""
+    """Find the chosen memories, whatever their status: row ids to ids, in order of arrival."""
     if what.everything:
         condition, values = "true", []
     elif what.sources:
@@ -114,10 +114,10 @@ def newest(db: Session, ns: int) -> int:
 
 
 def derived(db: Session, ns: int, roots: dict[int, str], *, after: int = 0) -> dict[int, str]:
-    """Find what was derived from memories (row ids to ids) and from those in turn; not themselves.
+    """Find what was derived from memories (row ids to ids), directly or not, without these.
 
-    An article was derived from what any of its states was made of. Only what was added after a row
-    id is looked at; 0 for all.
+    An article counts as derived from the sources of all its states. Only memories added after the
+    row id ``after`` are considered; 0 for all.
     """
     found: dict[int, str] = {}
     fresh: Collection[str] = roots.values()
@@ -148,7 +148,7 @@ def erase(db: Session, ns: int, doomed: dict[int, str], now: int) -> dict[str, i
 
 
 def leave_numbers(db: Session, ns: int, docids: list[int]) -> int:
-    """Note that rows are gone, by their numbers and nothing else of them; returns the revision."""
+    """Note the row ids of erased memories and nothing else of them; return the revision."""
     rev = memories.next_rev(db, ns)
     db.execute(
         "INSERT INTO erased (docid, ns, rev)"
@@ -164,8 +164,8 @@ def delete(db: Session, docids: list[int]) -> dict[str, int]:
     """Delete rows and what other tables hold of them; returns how many rows, by table.
 
     Full text neither catches up nor merges first, which may write megabytes: a full disk is a
-    reason to erase. The sums of events and the numbers of claims are removed and not counted:
-    whether they were made yet depends on the background thread.
+    reason to erase. Derived rows, such as claims, are deleted but not counted: whether they were
+    made yet depends on the background thread.
     """
     replays.note(db, docids)
     copies.note(db, docids)
@@ -183,7 +183,7 @@ def delete(db: Session, docids: list[int]) -> dict[str, int]:
 
 
 Heirs: TypeAlias = Mapping[str, str | None]
-"""Ids that are erased, each to the id of its successor, None for none."""
+"""Maps each erased id to the id of its successor, None for none."""
 
 
 def successors(db: Session, docids: list[int]) -> dict[str, str | None]:
@@ -205,10 +205,10 @@ Trace: TypeAlias = tuple[Callable[[Session], Sequence[Any]], Callable[[Session, 
 
 
 def traces(ns: int, heirs: Heirs) -> tuple[Trace, ...]:
-    """Return how to find what names erased ids, and how to clean one; rows first.
+    """Return pairs of functions: one finds what names erased ids, one cleans it; rows first.
 
-    An earlier state can name an id only if the row did. A cleaned event is True if it was about
-    nothing else.
+    An earlier state can name an id only if the row did. Cleaning an event returns True if it was
+    about nothing else.
     """
     ids = frozenset(heirs)
     return (
@@ -220,7 +220,7 @@ def traces(ns: int, heirs: Heirs) -> tuple[Trace, ...]:
 
 
 def forget_ids(db: Session, ns: int, heirs: Heirs) -> int:
-    """Take ids out of all that names them; returns how many events were about nothing else."""
+    """Remove ids from all that names them; return how many events were about nothing else."""
     return sum(clean(db, one) is True for find, clean in traces(ns, heirs) for one in find(db))
 
 
@@ -236,7 +236,7 @@ def rows_naming(db: Session, ns: int, ids: frozenset[str]) -> list[int]:
 
 
 def clean_row(db: Session, docid: int, heirs: Heirs) -> None:
-    """Take ids out of a row, if it is still there; its chain closes up over what is erased."""
+    """Remove erased ids from a row, if it still exists, and link its chain past them."""
     ns = docid >> SEQ_BITS
     row = memories.by_docids(db, ns, [docid]).get(docid)
     if row is None:
@@ -264,10 +264,10 @@ def states_naming(db: Session, ns: int, ids: frozenset[str]) -> list[tuple[int, 
 
 
 def clean_state(db: Session, state: tuple[int, int], ids: frozenset[str]) -> None:
-    """Take ids out of an earlier state, by row id and revision, if it is still there."""
+    """Remove ids from an earlier state, by row id and revision, if it still exists."""
     for _, _, *found in db.execute(f"{_STATES} = ? AND rev = ?", state).fetchall():
         earlier = mapping_in(found[-1])
-        if not earlier and _holds(found[-1], ids):  # damaged: nothing less takes them out
+        if not earlier and _holds(found[-1], ids):  # damaged: they go only with all of it
             db.execute("DELETE FROM versions WHERE docid = ? AND rev = ?", state)
         elif changes := _without_ids(earlier, ids):
             left = rows.amended(memories.by_docid(db, state[0]), State(*found), changes)
@@ -276,7 +276,7 @@ def clean_state(db: Session, state: tuple[int, int], ids: frozenset[str]) -> Non
 
 
 def _without_ids(state: dict[str, Any], ids: frozenset[str]) -> dict[str, Any]:
-    """Return those fields of a state that name one of the ids, as they are without it."""
+    """Return those fields of a state that name one of the ids, with the ids removed."""
     changes: dict[str, Any] = {}
     if state.get("superseded_by") in ids:
         changes["superseded_by"] = None
@@ -301,7 +301,7 @@ def events_naming(db: Session, ns: int, ids: frozenset[str]) -> list[int]:
 
 
 def clean_event(db: Session, event: int, ids: frozenset[str]) -> bool:
-    """Take ids out of the details of an event; tells whether it was about nothing else."""
+    """Remove ids from the details of an event; return whether it was about nothing else."""
     found = db.execute(f"{_EVENTS} event = ? AND detail IS NOT NULL", (event,)).fetchone()
     if found is None:
         return False
@@ -326,7 +326,7 @@ def _pruned(said: dict[str, Any], ids: frozenset[str]) -> dict[str, Any]:
 
 
 def _left(key: str, items: list[Any], ids: frozenset[str]) -> list[Any]:
-    """Leave out items of a list; in an answer a gap stays, as the place of the others counts."""
+    """Leave out items of a list; in an answer a gap stays, to keep the ranks of the others."""
     if key != SHOWN:
         return [item for item in items if not _names(item, ids)]
     left = ["" if _names(item, ids) else item for item in items]
@@ -336,7 +336,7 @@ def _left(key: str, items: list[Any], ids: frozenset[str]) -> list[Any]:
 
 
 def _holds(damaged: object, ids: frozenset[str]) -> bool:
-    """Return whether something that cannot be read any more holds one of the ids."""
+    """Return whether an unreadable value contains one of the ids."""
     return any(one in str(damaged) for one in ids)
 
 
@@ -357,7 +357,7 @@ def owe(db: Session, parts: Iterable[str]) -> None:
 
 
 def owed(db: Session) -> dict[str, int]:
-    """Return what is still to be done: parts to the number of the last erasure."""
+    """Return the parts still to be cleaned, each with the number of the last erasure."""
     found = {name.removeprefix("erasing "): number for name, number in meta.below(db, "erasing ")}
     return {part: found[part] for part in (ROWS, *PARTS) if part in found}
 
@@ -376,7 +376,7 @@ def still_there(db: Session, ns: int, ids: Iterable[str]) -> list[str]:
 
 
 FEW = 128
-"""Maximum number of memories that are erased in one transaction, and not by this module."""
+"""Maximum number of memories that one transaction erases; more of them are marked, see `mark`."""
 AT_ONCE = 128
 """Maximum number of memories that one transaction deletes, with some rows of each other table: 10
 ms."""
@@ -392,17 +392,17 @@ class Marked(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Name in ``meta`` of how far their deletion is."""
+        """Name in ``meta`` of the progress of their deletion."""
         return f"{_MARK}{self.ns}:{self.rev}"
 
     @property
     def ids(self) -> str:
-        """The beginning of the names in ``meta`` of their ids."""
+        """Prefix of the names in ``meta`` of their ids."""
         return f"{_IDS}{self.ns}:{self.rev}:"
 
 
 def mark(db: Session, ns: int, docids: Collection[int], now: int) -> None:
-    """Erase memories for every reader, and note that their rows are to be deleted."""
+    """Hide memories from every reader, and note that their rows are to be deleted."""
     marked = Marked(ns, leave_numbers(db, ns, [*docids]))
     meta.put(db, marked.name, 0)
     memories.record(db, ns, now, Event.ERASED, None, {"memories": len(docids)})
@@ -410,7 +410,7 @@ def mark(db: Session, ns: int, docids: Collection[int], now: int) -> None:
 
 
 def marked(db: Session) -> list[Marked]:
-    """Return what is not wholly deleted yet, of every namespace."""
+    """Return what is marked and not wholly deleted yet, of every namespace."""
     names = [name.split(":") for name, _ in meta.below(db, _MARK)]
     return [Marked(int(ns), int(rev)) for _, ns, rev in names]
 
@@ -446,14 +446,14 @@ def drop_ids(db: Session, which: Marked) -> int:
 
 
 def unmark(db: Session, which: Marked) -> None:
-    """Note that all rows are deleted; after the last ones, that the files are next."""
+    """Note that all these rows are deleted; if no others are marked, that the files are next."""
     if meta.drop(db, which.name) and not marked(db):
         meta.drop(db, f"erasing {ROWS}")
         owe(db, PARTS)
 
 
 def make_way(db: Session, ns: int, ids: Iterable[str]) -> None:
-    """Delete at once those of some ids that are erased and not deleted yet: they come again."""
+    """Delete at once those of some ids that are erased but not deleted yet: they come again."""
     if not is_under_way(db):
         return
     query = (
@@ -473,4 +473,4 @@ def is_under_way(db: Session) -> bool:
 
 
 UNDER_WAY = f"SELECT 1 FROM meta WHERE name = 'erasing {ROWS}'"
-"""Query that finds a row while that is so."""
+"""Query that finds a row while erased memories are still being deleted."""

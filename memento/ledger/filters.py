@@ -281,7 +281,7 @@ def _conditions(where: Mapping[str, Any] | None) -> tuple[Condition, ...]:
 
 
 def _below_key(where: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[Condition]:
-    """Yield the conditions on the fields of one object of the metadata, to which a path leads."""
+    """Yield the conditions on the fields of the metadata object at a path."""
     for key, wanted in where.items():
         names = (*above, _key(key))
         if sum(name.count(".") + 1 for name in names) > MAX_PATH:
@@ -334,7 +334,7 @@ def _operation(names: tuple[str, ...], word: object, value: Any) -> Condition:
 
 
 def _choices(key: object, value: object) -> tuple[Scalar, ...]:
-    """Read the values of which a field must have one: with none, nothing could ever match."""
+    """Read the values of which a field must have one; refuse an empty list: nothing matches."""
     options = _options(key, value)
     if not options:
         problem = f"{shown(key)} lists no value, so nothing could match; leave the condition out"

@@ -1,14 +1,13 @@
-"""Group commit, the same for every engine: the first to come commits for those who wait.
+"""Group commit, the same for every engine: the first writer commits for those that wait.
 
-An uncontended write runs in its caller's own thread, since every hand-over to another thread
-costs a scheduler tick. When several threads write, one of them takes all that wait into one
-transaction and one fsync. The jobs of a background thread are not among them: a caller of ``add``
-would carry out the work of that thread, and pay for it.
+An uncontended write runs in its caller's own thread, since every hand-over to another thread costs
+a scheduler tick. When several threads write, one of them takes all that wait into one transaction
+and one fsync. The jobs of a background thread are kept out, or a caller of ``add`` would do the
+work of that thread, and wait for it.
 
-A signal handler may raise after any call, so nothing that must be undone is left to the statement
-after the call that did it: each ``try`` begins first, and what ends it may be done twice. Locks
-are held by ``with``, which Python does not interrupt for a lock written in C; a ``Condition`` is
-written in Python, and only waits.
+A signal handler may raise after any call. So each ``try`` begins before the call that it must undo,
+and the undoing may run twice. Locks are held by ``with``, which Python does not interrupt for a
+lock written in C; a ``Condition`` is written in Python, so it is used for waiting only.
 """
 
 from __future__ import annotations
@@ -46,19 +45,19 @@ class Joinable(Protocol):
 
     @property
     def joins(self) -> Hashable:
-        """What those jobs have in common that can be done together; None for none."""
+        """A key that is equal for jobs that can be done together; None if it joins no other."""
 
     def together(self, session: Any, jobs: Sequence[Any]) -> Sequence[Any]:
         """Do several jobs, this one among them, and return the result of each.
 
-        If it raises, each of them is done apart.
+        If it raises, each of them is done by itself.
         """
 
 
 class Ticket(Generic[T]):
-    """A job in the queue and what became of it.
+    """A job in the queue, and its outcome.
 
-    ``spaces`` are the numbers of the namespaces that it changes, None if it may be any.
+    ``spaces`` are the numbers of the namespaces that it changes; None for any.
     """
 
     __slots__ = ("done", "error", "job", "kept", "result", "spaces")
@@ -72,7 +71,7 @@ class Ticket(Generic[T]):
         self.done = False
 
     def run(self, connection: Any) -> None:
-        """Do the job on a session, and close what it left half read."""
+        """Do the job on a session, and close the answers that it did not read to the end."""
         try:
             self.result = self.job(connection)
         finally:
@@ -85,24 +84,24 @@ class Ticket(Generic[T]):
                 raise error
             finally:  # the error refers to this frame: nothing may refer back to it
                 self.error = error = None
-        if not self.kept:  # nobody came to say why
+        if not self.kept:  # the writing thread ended without reporting
             raise StoreError(path, _INTERRUPTED.format("it may have been written"))
         return self.result  # type: ignore[return-value]  # set by run() before kept
 
 
 class Group(list[Ticket[object]]):
-    """Jobs of one commit, and how far that came."""
+    """The jobs of one commit, and its progress."""
 
     __slots__ = ("apart", "kept", "sent")
 
     def __init__(self, members: Iterable[Ticket[object]] = ()) -> None:
         super().__init__(members)
-        self.apart = False  # whether each job is done apart, as it failed with the others
+        self.apart = False  # whether each job is done by itself, since together they failed
         self.sent = False  # whether COMMIT may have been done
         self.kept = False  # whether it was, with the files still in their place
 
     def fail(self, error: Exception) -> None:
-        """Tell every member that has no error of its own."""
+        """Give an error to every member that has none of its own."""
         for member in self:
             member.error = member.error or error
 
@@ -115,7 +114,7 @@ class Group(list[Ticket[object]]):
         return sorted({ns for spaces in named for ns in spaces or ()})
 
     def joined(self) -> list[list[Ticket[object]]]:
-        """Return its jobs, those together that can be done together."""
+        """Return its jobs in lists that can be done together."""
         sets: dict[object, list[Ticket[object]]] = {}
         for member in self:
             key = getattr(member.job, "joins", None)
@@ -123,7 +122,7 @@ class Group(list[Ticket[object]]):
         return list(sets.values())
 
     def end(self) -> None:
-        """Let every member have its answer; harmless if repeated."""
+        """Give every member its answer; harmless if repeated."""
         for member in self:
             member.kept = self.kept
             member.done = True
@@ -150,11 +149,11 @@ class GroupCommit(ABC):
 
     @abstractmethod
     def _in_turn(self, work: Callable[[], T]) -> T:
-        """Do some work while no other process writes; ``StoreClosed`` after the end."""
+        """Do some work while no other process writes; ``StoreClosed`` after ``close``."""
 
     @abstractmethod
     def _explained(self, error: Exception) -> Exception:
-        """Say in memento's words why a group failed."""
+        """Return the memento error for what made a group fail."""
 
     @abstractmethod
     def _is_over(self, session: Any, error: Exception) -> bool:
@@ -177,10 +176,10 @@ class GroupCommit(ABC):
         return ticket.answer(self._path)
 
     def hold(self, holder: object) -> None:
-        """Wait for the commit in hand and let no other begin until ``release``.
+        """Wait for the commit in progress and let no other begin until ``release``.
 
-        Others that write meanwhile come after it: a thread that writes without pause would
-        otherwise lead again before this one has woken up.
+        Writers that come meanwhile must wait for the holder: otherwise a thread that writes without
+        pause would lead again before the holder has woken up.
         """
         with self._lock:
             self._holders += 1
@@ -196,7 +195,7 @@ class GroupCommit(ABC):
         """Let the next leader go; harmless if repeated."""
         if self._leader is holder:
             with self._lock:
-                self._turn.notify_all()  # first, so that an interrupt of it is made good
+                self._turn.notify_all()  # first, so that it is repeated if interrupted
                 self._leader = None
 
     def _held(self, work: Callable[[], T]) -> T:
@@ -213,7 +212,7 @@ class GroupCommit(ABC):
             raise
 
     def _run_separately(self, ticket: Ticket[T]) -> None:
-        """Commit a job in this thread and no other job with it, after those that wait already."""
+        """Commit a job by itself in this thread, after those that wait already."""
         group = Group([ticket])  # type: ignore[list-item]  # tickets of any type
         try:
             self._let_pass()
@@ -229,7 +228,7 @@ class GroupCommit(ABC):
                 self._turn.wait(_LOOK_AGAIN)
 
     def _withdraw(self, ticket: Ticket[T]) -> None:
-        """Take back a job that nobody began, since its caller gave up."""
+        """Remove a job that has not begun from the queue, since its caller gave up."""
         with self._lock:
             self._turn.notify_all()
             if ticket in self._waiting:
@@ -257,11 +256,11 @@ class GroupCommit(ABC):
             raise
 
     def _end(self, ticket: Ticket[T], group: Group) -> None:
-        """Let a group have its answers and the next leader go; harmless if repeated."""
+        """Give a group its answers and let the next leader go; harmless if repeated."""
         if self._leader is ticket:
             with self._lock:
                 group.end()
-                while self._waiting and self._waiting[0].done:  # it was interrupted on its way
+                while self._waiting and self._waiting[0].done:  # removing them was interrupted
                     self._waiting.popleft()
                 self._turn.notify_all()
                 self._leader = None
@@ -281,7 +280,7 @@ class GroupCommit(ABC):
             raise
 
     def _transact_twice(self, group: Group) -> None:
-        """Do the jobs of a group, those together that can be; apart if that fails."""
+        """Do the jobs of a group, together where possible; each by itself if that fails."""
         try:
             self._transact(group)
         except _TogetherError:
@@ -291,7 +290,7 @@ class GroupCommit(ABC):
     def _run_jobs(self, group: Group, session: Any) -> None:
         """Do the jobs of a group; the failure of one undoes its own changes only."""
         sets = [[member] for member in group] if group.apart else group.joined()
-        if len(sets) == 1:  # whatever it did, the whole transaction did
+        if len(sets) == 1:  # it is undone with the whole transaction
             self._run_together(sets[0], session)
             return
         for members in sets:
@@ -340,4 +339,4 @@ class GroupCommit(ABC):
 
 
 class _TogetherError(Exception):
-    """Jobs that were done together failed; what they did is undone, and each is done apart."""
+    """Jobs that were done together failed; they are undone, and each is done by itself."""

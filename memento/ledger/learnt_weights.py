@@ -1,4 +1,4 @@
-"""The lessons that each namespace learned from feedback: a fold of the verdicts in the log.
+"""The weights that each namespace learned from feedback: a fold of the verdicts in the log.
 
 A verdict ``used`` on a hit carries the evidence for it and for the hits beside it, so what was
 learned can be dropped and comes back from the log. If a verdict is taken back, its namespace is
@@ -18,7 +18,7 @@ from memento.ledger.usage_events import Fold, Happening
 from memento.types import Event
 
 BITE = 200
-"""Verdicts folded in one transaction."""
+"""Maximum number of verdicts folded in one transaction."""
 BESIDE = "beside"
 """Key of a lesson in the detail of an event."""
 MOST_BESIDE = 10
@@ -52,9 +52,9 @@ def behind(db: Session, effect: Effect, agent: float, *, takes_over: bool = True
 
 
 def catch_up(db: Session, effect: Effect, agent: float, most: int = BITE) -> bool:
-    """Fold the next verdicts of the log, at most so many; tell whether there may be more.
+    """Fold the next ``most`` verdicts of the log; return whether there may be more.
 
-    One of the agent counts ``agent``. What was learned with other settings is dropped.
+    A verdict of the agent weighs ``agent``. What was learned with other settings is dropped.
     """
     if not effect.learn:
         return False
@@ -85,12 +85,12 @@ def forget_all(db: Session) -> None:
 
 
 def _rules(effect: Effect, agent: float) -> str:
-    """Return what the lessons are folded by; the name of the rule changes when the rule does."""
+    """Return the settings of the fold as text; its first words change when the rule does."""
     return f"use and evidence: {effect.use!r} {LEARN_RATE!r} {agent!r}"
 
 
 def _lesson(one: Happening) -> Lesson | None:
-    """Return what a verdict teaches; None if it says nothing, or nothing that can be read."""
+    """Return the lesson of a verdict; None if it has none, or one that cannot be read."""
     match one.detail.get(BESIDE):
         case {"at": int(at), "sums": [*sums], "uses": [*uses]}:
             whole = len(sums) == len(uses) <= MOST_BESIDE and 0 <= at < len(sums)

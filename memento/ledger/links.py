@@ -18,7 +18,7 @@ from memento.ledger.rows import Row, column, docid_range, select, single, string
 from memento.ledger.schema import SEQ_BITS
 
 CONFLICTS = ("contradicts", "echoes")
-"""Links between memories that conflict, which comparing makes."""
+"""Relations of memories that conflict; comparing statements makes these links."""
 RESOLVED = "resolved"
 """Link between two memories that a person has settled."""
 QUOTES = "quotes"
@@ -27,7 +27,7 @@ Ends: TypeAlias = Literal["both", "either", "src", "dst"]
 
 
 def link(db: Session, src: int, dst: int, relation: str, weight: float = 1.0) -> bool:
-    """Link two memories unless they are linked so; tells whether a link was made."""
+    """Link two memories unless that link exists; return whether a link was made."""
     made = db.execute(
         "INSERT INTO links (src, dst, relation, weight, seal) VALUES (?, ?, ?, ?, ?)"
         f" {SKIP_IF_THERE}",
@@ -44,7 +44,7 @@ def unlink(db: Session, src: int, dst: int, relation: str) -> float | None:
 
 
 def drop(db: Session, docid: int, relations: Sequence[str]) -> None:
-    """Remove the links of a memory of some relations."""
+    """Remove the links of some relations from and to a memory."""
     query = f"DELETE FROM links WHERE {_related(relations)} AND (src = ?1 OR dst = ?1)"
     db.execute(query, (docid,))
 
@@ -77,7 +77,7 @@ def proposed(db: Session, docid: int) -> list[Row]:
 def pairs(
     db: Session, docids: Iterable[int], relations: Sequence[str], ends: Ends = "both"
 ) -> list[tuple[int, int]]:
-    """Return (from, to) of the links of some relations with such ends among memories, ascending."""
+    """Return (from, to) of the links of some relations with ``ends`` among memories, ascending."""
     src, dst = f"src {one_of_numbers('?1')}", f"dst {one_of_numbers('?1')}"
     conditions = {"both": (f"{src} AND {dst}",), "either": (src, dst), "src": (src,), "dst": (dst,)}
     query = " UNION ".join(
@@ -88,7 +88,7 @@ def pairs(
 
 
 def are_linked(db: Session, one: int, other: int, *relations: str) -> bool:
-    """Return whether two memories are linked so, in either direction."""
+    """Return whether two memories are linked by one of some relations, in either direction."""
     of_kind = f"SELECT 1 FROM links WHERE {_related(relations)}"
     ways = f"{of_kind} AND src = ?1 AND dst = ?2 UNION ALL {of_kind} AND src = ?2 AND dst = ?1"
     return single(db, f"{ways} LIMIT 1", (one, other)) is not None
@@ -104,15 +104,15 @@ def newest(db: Session, ns: int, relations: Sequence[str], most: int) -> list[tu
 
 
 def _related(relations: Sequence[str]) -> str:
-    """Return the condition that a link is of some relations: words of memento, never bound."""
+    """Return the condition that a link is of some relations: constants, so they are not bound."""
     names = ", ".join(f"'{name}'" for name in relations)
     return f"relation IN ({names})"
 
 
 class Linked(NamedTuple):
-    """Which relations there are in a namespace; few have any.
+    """Which links there are in a namespace; few have any.
 
-    ``flagged`` are row ids, of which each flagged pair has one, see `pairs`; None if they are many.
+    ``flagged`` has one row id of each flagged pair, see `CONFLICTS`; None if they are many.
     ``succeeded`` is whether any memory may be succeeded, see ``claim_rows.successions``.
     """
 
@@ -125,12 +125,12 @@ class Linked(NamedTuple):
         return self.flagged is None or bool(self.flagged)
 
     def may_conflict(self, docids: Iterable[int]) -> bool:
-        """Tell cheaply whether there can be a flagged pair among some memories."""
+        """Return whether there can be a flagged pair among some memories; a cheap first check."""
         return self.flagged is None or not self.flagged.isdisjoint(docids)
 
 
 def linked_in(db: Session, ns: int) -> Linked:
-    """Tell which relations there are in a namespace. One statement, since every query asks."""
+    """Return which links there are in a namespace. One statement, since every query asks."""
     flagged, succeeded = db.execute(_LINKED, docid_range(ns)).fetchone()
     found = column(db, f"{_FLAGGED} LIMIT {_MANY_FLAGGED}", docid_range(ns)) if flagged else []
     few = frozenset(found) if len(found) < _MANY_FLAGGED else None
@@ -138,7 +138,7 @@ def linked_in(db: Session, ns: int) -> Linked:
 
 
 _MANY_FLAGGED = 256
-"""Flagged pairs that are read at most when anything changed; 30 µs."""
+"""Maximum number of flagged pairs that are read when anything changed; 30 µs."""
 _FLAGGED = f"SELECT src FROM links WHERE {_related(CONFLICTS)} AND src BETWEEN ?1 AND ?2"
 _LINKED = (
     f"SELECT EXISTS ({_FLAGGED}), EXISTS (SELECT 1 FROM successions WHERE older BETWEEN ?1 AND ?2)"
@@ -163,13 +163,13 @@ def successors(db: Session, ns: int, memory_id: str | None) -> Iterator[str]:
 
 
 def is_successor(db: Session, ns: int, memory_id: str) -> bool:
-    """Return whether a memory superseded any: else no chain comes to it from another one."""
+    """Return whether a memory superseded any other; if not, no chain leads to it."""
     query = "SELECT 1 FROM memories WHERE ns = ? AND superseded_by = ? LIMIT 1"
     return single(db, query, (ns, memory_id)) is not None
 
 
 def leads_to(db: Session, ns: int, start: str | None, memory_id: str) -> bool:
-    """Return whether a chain comes to a memory, or is too long to tell."""
+    """Return whether the chain from ``start`` leads to a memory, or is too long to tell."""
     count = 0
     for one in successors(db, ns, start):
         if one == memory_id:
@@ -183,7 +183,7 @@ def head(db: Session, row: Row) -> str:
     last = row.id
     seen = {last}
     for one in successors(db, row.ns, row.superseded_by):
-        if one in seen:  # a circle of before circles were refused
+        if one in seen:  # a circle from before circles were refused
             break
         seen.add(one)
         last = one
@@ -191,7 +191,7 @@ def head(db: Session, row: Row) -> str:
 
 
 def members(db: Session, ns: int, head_id: str) -> list[Row]:
-    """Return all memories whose chain ends at one, and that one: by start, then by arrival."""
+    """Return a memory and all whose chain ends at it, by ``valid_from``, then by arrival."""
     found: dict[int, Row] = {}
     waiting = list(select(db, f"ns = ? AND id = ? AND {NOT_ERASED}", (ns, head_id)))
     while waiting and len(found) <= LONGEST:
@@ -209,11 +209,11 @@ INSERT INTO awaited SELECT DISTINCT child.ns, parent.value, child.docid FROM mem
     WHERE child.source_parents <> '[]' AND parent.type = 'text' AND NOT EXISTS
     (SELECT 1 FROM memories WHERE ns = child.ns AND id = parent.value)
 """
-"""Names every parent that is not there; a row that is damaged names none."""
+"""Adds every parent that does not exist; a damaged row names none."""
 
 
 def note(db: Session, ns: int, rows: Iterable[Row]) -> None:
-    """Note which of the parents that memories name are not there."""
+    """Note which of the parents that memories name do not exist."""
     named = {row.docid: strings_in(row.source_parents) for row in rows}
     names = sorted({name for parents in named.values() for name in parents})
     absent = set(names) - memories.docids_of(db, ns, names).keys() if names else set()
@@ -227,7 +227,7 @@ def stop_waiting(db: Session, docid: int) -> None:
 
 
 def take_waiting(db: Session, ns: int, ids: Sequence[str]) -> dict[int, set[str]]:
-    """Take the memories that waited for ids that are stored now: row ids to those ids."""
+    """Remove and return the memories that waited for some ids: row ids to those ids."""
     query = f"SELECT docid, parent FROM awaited WHERE ns = ? AND parent {one_of()}"
     waited: dict[int, set[str]] = {}
     for docid, parent in db.execute(query, (ns, listed(ids))):

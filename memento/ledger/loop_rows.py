@@ -17,7 +17,7 @@ MOST_SHOWN = 100
 """Maximum number of memories in one turn that share in its outcome; those shown first."""
 
 _KEPT = 86_400_000_000
-"""Time, in microseconds, that a closed turn is kept, so that a late outcome is told so."""
+"""Time, in microseconds, that a closed turn is kept, so that a late outcome is recognised."""
 _COLUMNS = "loop, ns, session, opened_at, expires_at, closed_at, shown"
 
 
@@ -25,7 +25,7 @@ _COLUMNS = "loop, ns, session, opened_at, expires_at, closed_at, shown"
 class Turn:
     """One row; it is closed without an outcome from ``expires_at`` on. Times are microseconds.
 
-    ``shown`` has the ids of memories to their best rank in an answer of the turn, >= 1.
+    ``shown`` maps the ids of memories to their best rank in an answer of the turn, >= 1.
     """
 
     id: str

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 Column: TypeAlias = Literal["title", "head", "rest"]
-"""Part of a memory that is indexed by itself, see ``language.words.Columns``."""
+"""Part of a memory that is indexed by itself, see ``text.words.Columns``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
     """Rows that hold a word, in any form the index folds into one.
 
-    One that the index cuts into several must stand there as a whole. One without letters or digits
-    is found nowhere.
+    A word that the index splits into several must occur as a whole. A word without letters or
+    digits matches nothing.
     """
 
     text: str
@@ -26,7 +26,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Rows that hold a word that starts so; see `Word`."""
+    """Rows that hold a word with this prefix; see `Word`."""
 
     text: str
 
@@ -40,7 +40,7 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class In:
-    """Rows that hold in one column what is searched for."""
+    """Rows that match in one column."""
 
     column: Column
     what: Word | Start | Phrase

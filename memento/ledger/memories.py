@@ -28,14 +28,14 @@ from memento.status import check_transition, having, sql, sql_lacking
 from memento.text.words import Columns
 from memento.types import Event, Kind, Reason
 
-# Beside row ids the namespace is compared as ``+ns``: past eight of them SQLite would rather go
-# through all rows of the namespace by some index that begins with it.
+# Beside row ids the namespace is compared as ``+ns``: with more than eight row ids SQLite would
+# otherwise go through all rows of the namespace by an index that begins with ``ns``.
 
 _FOUND, _ENDED, _IN_RING = sql("found"), sql("ended"), sql("in_ring")
 _FOLDS_REPEATS, _KEEPS_NO_ID = sql("folds_repeats"), sql_lacking("keeps_id")
 
 _GIVEN_UP = "(created_at < valid_from AND coalesce(valid_until <= valid_from, false))"
-"""Of a plan that another value replaced before its day came: it never held."""
+"""The condition of a plan that another value replaced before it began: it never held."""
 _BASIS = frozenset({"trust", "kind", "importance", "created_at"})
 """Columns on which ``dynamics`` of a memory depend, beside its events."""
 
@@ -48,9 +48,9 @@ _KEEP = f"INSERT INTO versions (docid, rev, {STATE}, change) VALUES (?, ?, ?, ?,
 
 
 def by_id(db: Session, ns: int, memory_id: str, *, damaged: bool = False) -> Row:
-    """Read one memory; one that is damaged only to hide it or to take its place (``damaged``).
+    """Read one memory; a damaged one only with ``damaged``, to hide or to replace it.
 
-    ``NotFound`` if the namespace has no such id, in whatever Unicode form it is given.
+    Raises ``NotFound`` if the namespace has no such id, in any Unicode form.
     """
     row = first(db, f"ns = ? AND id = ? AND {NOT_ERASED}", (ns, composed(memory_id)))
     if row is None:
@@ -59,7 +59,7 @@ def by_id(db: Session, ns: int, memory_id: str, *, damaged: bool = False) -> Row
 
 
 def by_docid(db: Session, docid: int) -> Row:
-    """Read one memory that is known to be there, of whatever namespace."""
+    """Read one memory that is known to exist, of any namespace."""
     return next(rows.select(db, "docid = ?", (docid,)))
 
 
@@ -76,7 +76,7 @@ def by_ids(db: Session, ns: int, ids: Iterable[str]) -> dict[str, Row]:
 
 
 def repeatable(db: Session, ns: int, hashes: Sequence[bytes], now: int) -> list[Row]:
-    """Find the whole memories that hold by now and have one of some contents, oldest last."""
+    """Find the sound memories with one of some content hashes that have not ended, oldest last."""
     wanted = [*dict.fromkeys(hashes)]
     if not wanted:
         return []
@@ -93,7 +93,7 @@ def repeatable(db: Session, ns: int, hashes: Sequence[bytes], now: int) -> list[
 
 
 def past_values(db: Session, ns: int, content_hash: bytes, now: int) -> list[Row]:
-    """Find the whole superseded memories of some content that began to hold by now, oldest last."""
+    """Find the sound superseded memories with a content hash that have begun, oldest last."""
     found = rows.select(
         db,
         f"ns = ? AND content_hash = ? AND {_ENDED}"
@@ -114,9 +114,9 @@ def texts(db: Session, ns: int, docids: Sequence[int]) -> dict[int, str]:
 def reword_as_of(
     db: Session, found: Iterable[Row], moment: int, *, known_at: int | None = None
 ) -> set[int]:
-    """Give rows the text they had at a moment, microseconds; returns those where it is damaged.
+    """Give rows the text they had at a moment, microseconds; return the row ids of damaged texts.
 
-    No text from quarantine answers for the past. With ``known_at``, changes after it are ignored.
+    A text from quarantine is never used. With ``known_at``, changes after it are ignored.
     """
     garbled: set[int] = set()
     which = (
@@ -139,9 +139,9 @@ def docids_of(db: Session, ns: int, ids: Iterable[str]) -> dict[str, int]:
 
 
 def ids_like(db: Session, ns: int, part: str, *, least: int) -> list[str]:
-    """Return the id that a text is, or else up to 10 of those that begin or end with it.
+    """Return the id that equals a text, or else up to 10 ids that begin or end with it.
 
-    A text of less than ``least`` characters stands only for itself.
+    A text of less than ``least`` characters matches only the id that equals it.
     """
     exact = column(db, "SELECT id FROM memories WHERE ns = ? AND id = ?", (ns, part))
     if exact or len(part) < least:
@@ -163,7 +163,7 @@ def docids_named(db: Session, ns: int, ids: Sequence[str]) -> str:
 
 
 def hidden_ids(db: Session, ns: int, ids: Sequence[str], now: int) -> set[str]:
-    """Return those of some ids whose memory is not found without being asked for."""
+    """Return those of some ids whose memory is not found by default."""
     query = (
         f"SELECT id FROM memories WHERE ns = ? AND id {one_of()} AND ({_KEEPS_NO_ID}"
         f" OR NOT {_FOUND} OR coalesce(expires_at <= ?, false)"
@@ -185,7 +185,7 @@ ALL = Page()
 
 
 def select(db: Session, ns: int, filters: Filters, page: Page = ALL) -> list[Row]:
-    """List what fits the filters."""
+    """Read the memories that fit the filters."""
     condition, values = predicate(ns, filters)
     way = "DESC" if page.newest_first else "ASC"
     order = f"occurred_at {way}, docid {way}" if page.by_time else f"docid {way}"
@@ -215,7 +215,7 @@ def fitting_docids(db: Session, ns: int, filters: Filters, docids: Iterable[int]
 
 
 def expired(db: Session, ns: int, now: int) -> list[int]:
-    """Return the row ids of the active memories whose time is over, ascending."""
+    """Return the row ids of the active memories that have expired, ascending."""
     query = (
         f"SELECT docid FROM memories WHERE docid BETWEEN ? AND ? AND {_FOUND}"
         " AND expires_at <= ? ORDER BY docid"
@@ -262,14 +262,14 @@ def policy_mark(db: Session, ns: int) -> PolicyMark:
 
 
 def policy_rows(db: Session, ns: int, scopes: Sequence[str]) -> list[Row]:
-    """Read the whole memories that a policy may hold in some scopes, in order of arrival."""
+    """Read the sound memories that a policy may hold in some scopes, in order of arrival."""
     where = f"ns = ? AND {_OF_POLICY} AND {_FOUND} AND {NOT_ERASED} AND scope {one_of()}"
     found = rows.select(db, where, (ns, listed(scopes)))
     return sorted(filter(rows.is_sound, found), key=lambda row: row.docid)
 
 
 def tally(db: Session, ns: int, filters: Filters, by: str) -> dict[str, int]:
-    """Count what fits the filters by one of ``TALLIED``; rows that have none are left out."""
+    """Count what fits the filters by one of ``TALLIED``; rows without a value are left out."""
     condition, values = predicate(ns, filters)
     source, value = TALLIED[by]
     query = (
@@ -285,7 +285,7 @@ TALLIED = {
 } | {
     "tag": (f"(SELECT tags FROM memories WHERE {{}}) AS chosen, {each_of('chosen.tags')}", "value")
 }
-"""What memories can be counted by, to its table and column."""
+"""Maps what memories can be counted by to its table and column."""
 
 
 def counts(db: Session, ns: int, now: int) -> dict[str, int]:
@@ -299,9 +299,9 @@ def counts(db: Session, ns: int, now: int) -> dict[str, int]:
 
 
 def insert_rows(db: Session, ns: int, fresh: Sequence[tuple[Row, Columns]]) -> None:
-    """Insert rows with what full text indexes of each; they get their place and revision here.
+    """Insert rows with what full text indexes of each; they get their row id and revision here.
 
-    Few of them wait for full text and the backlog, see ``contract.Words``.
+    If they are few, full text and the backlog take them later, see ``contract.Words``.
     """
     if not fresh:
         return
@@ -325,7 +325,7 @@ def _insertion(names: tuple[str, ...]) -> str:
 
 
 def overflow(work: Work, sessions: Iterable[str | None]) -> None:
-    """Move to medium what the rings of some sessions cannot hold any more."""
+    """Move the turns that no longer fit the rings of some sessions to the medium tier."""
     db = work.db
     for session in sessions:
         pushed_out = db.execute(
@@ -363,8 +363,8 @@ def revise(
 def overwrite(db: Session, row: Row, changes: Mapping[str, Any], *, anew: bool = False) -> Row:
     """Change columns of a row under a new revision, without keeping the earlier state.
 
-    A row that was damaged stays so, as a seal would say that the damage is what was written;
-    unless the changes are all there is to it (``anew``).
+    A damaged row gets no new seal, which would make the damage look sound, unless the changes
+    replace all of it (``anew``).
     """
     whole = anew or rows.is_whole(row)
     if "status" in changes and whole and not anew:
@@ -386,18 +386,18 @@ def overwrite(db: Session, row: Row, changes: Mapping[str, Any], *, anew: bool =
 def keep_version(
     db: Session, row: Row, reason: Reason, until: int, change: int | None = None
 ) -> None:
-    """Write down the present state of a row before it changes; see ``revise``."""
+    """Store the present state of a row before it changes; see ``revise``."""
     db.execute(_KEEP, (row.docid, row.rev, *rows.state_of(row, until, reason.value), change))
 
 
 def states_where(db: Session, where: str, values: Sequence[Any]) -> list[State]:
-    """Read the earlier states of a query that ends like this, as the file has them."""
+    """Read the earlier states that a ``WHERE`` clause selects, damaged ones too."""
     query = f"SELECT {STATE} FROM versions WHERE {where}"
     return [State(*found) for found in db.execute(query, values).fetchall()]
 
 
 def states(db: Session, docid: int) -> list[State]:
-    """Read the earlier states of a memory, oldest first, as the file has them."""
+    """Read the earlier states of a memory, oldest first, damaged ones too."""
     return states_where(db, "docid = ? ORDER BY rev", (docid,))
 
 
@@ -418,17 +418,17 @@ def of_source(db: Session, ns: int, uri: str) -> list[Row]:
 
 
 LEARNT_WITHIN = 1_024
-"""Rows after a message among which are the statements that were learned from it: they are written
-with it, after the other messages of the same call."""
+"""Number of rows after a message that can hold statements learned from it: they are written with
+it, after the other messages of the same call."""
 
 
 def outdated(db: Session, ns: int, turns: Mapping[str, int], now: int) -> dict[str, Outdated]:
-    """Find the messages of which every statement that was learned was superseded by now.
+    """Find the messages all of whose learned statements were superseded by now.
 
     Args:
         db: The store.
         ns: Namespace number.
-        turns: Ids of messages to their row ids.
+        turns: Maps the ids of messages to their row ids.
         now: Microseconds.
 
     Returns:
@@ -466,10 +466,10 @@ def derivations(db: Session, ns: int) -> Iterator[tuple[str, str]]:
 
 
 def enqueue(db: Session, row: Row, op: str) -> None:
-    """Tell the indexer about a row. One that has no vector is queued for that first.
+    """Queue a row for the indexer; one that lacks a vector is queued for that first.
 
-    So is a superseded one: it lends its vector to the turns beside it, and answers for its own
-    time, however quick the background thread was.
+    A superseded one needs a vector too: the turns beside it use it, and it answers for its own
+    time. So it gets one no matter how quick the background thread was.
     """
     db.execute(
         "INSERT INTO backlog VALUES (?1, ?2,"
@@ -481,7 +481,7 @@ def enqueue(db: Session, row: Row, op: str) -> None:
 
 
 OWED_VECTOR = frozenset(having("owed_vector"))
-"""Statuses in which a memory needs a vector, whenever it got there."""
+"""Statuses in which a memory needs a vector."""
 
 _NO_VECTOR = "NOT EXISTS (SELECT 1 FROM embeddings WHERE docid = ?1)"
 
@@ -543,7 +543,7 @@ def latest_rev(db: Session, ns: int) -> int:
     return max((newest or low) & SEQ_MASK, int(changed or 0), int(erased or 0))
 
 
-# What damage made too large for a revision, or text, would lead new rows into another namespace.
+# A damaged revision, too large or a text, would put new rows into another namespace.
 _LATEST = (
     "SELECT (SELECT max(docid) FROM memories WHERE docid BETWEEN ? AND ?),"
     f" (SELECT max(rev) FROM memories WHERE ns = ? AND rev <> (docid & {SEQ_MASK})"

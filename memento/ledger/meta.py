@@ -11,7 +11,7 @@ from memento.ledger.rows import single
 
 NOTE = f"INSERT INTO meta VALUES (?, ?) {or_replace('name', 'value')}"
 BELOW = "name >= ?1 AND name < ?1 || '~'"
-"""The condition that a name begins with the one that is bound."""
+"""The condition that a name begins with the bound prefix."""
 
 
 def get(db: Session, name: str) -> Any:
@@ -20,13 +20,13 @@ def get(db: Session, name: str) -> Any:
 
 
 def get_number(db: Session, name: str) -> int:
-    """Return a number; 0 if there is none, or if damage made something else of it."""
+    """Return a number; 0 if there is none or it is damaged."""
     found = get(db, name)
     return found if isinstance(found, int) else 0
 
 
 def get_json(db: Session, name: str) -> Any:
-    """Return what a value says in JSON; None if there is none, or if damage made it unreadable."""
+    """Return a value read as JSON; None if there is none or it is damaged."""
     text = get(db, name)
     try:
         return json.loads(text) if isinstance(text, str) else None
@@ -35,12 +35,12 @@ def get_json(db: Session, name: str) -> Any:
 
 
 def put(db: Session, name: str, value: Any) -> None:
-    """Keep a value, in the place of one that is there."""
+    """Store a value in place of an existing one."""
     db.execute(NOTE, (name, value))
 
 
 def drop(db: Session, name: str) -> int:
-    """Remove a value; returns whether there was one, as a number."""
+    """Remove a value; return 1 if there was one, else 0."""
     return db.execute("DELETE FROM meta WHERE name = ?", (name,)).rowcount
 
 

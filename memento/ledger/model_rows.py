@@ -29,7 +29,7 @@ from memento.status import sql_lacking
 MOST = 1000
 """Maximum number of messages in a namespace that wait; later ones are not shown to a model."""
 FARTHEST = 2 * 86_400_000_000
-"""Time ahead, microseconds, beyond which no row is put off: one that says so is damaged."""
+"""Maximum time by which a row is put off, microseconds: one put off further is damaged."""
 _PREFIX = "llm task "
 _EVERY = (_PREFIX, f"{_PREFIX}~")
 _RANGE = "name >= ?1 AND name < ?2"
@@ -81,7 +81,7 @@ class Waiting:
 
 
 def put(db: Session, one: Waiting) -> bool:
-    """Let a message wait; tell whether it does. One that waits with this text is left as it is."""
+    """Queue a message; return whether it waits. One that waits with this text is unchanged."""
     name = _name(one.docid)
     found = meta.get(db, name)
     known = _read(name, found)
@@ -94,7 +94,7 @@ def put(db: Session, one: Waiting) -> bool:
 
 
 def swap(db: Session, one: Waiting, other: Waiting | None) -> bool:
-    """Give a message another state, or none, if it still has the one given; tell whether it had."""
+    """Swap a message's state for another or none if it is still ``one``; return whether it was."""
     mine = (_name(one.docid), _value(one))
     if other is None:
         query = "DELETE FROM meta WHERE name = ?1 AND value = ?2"
@@ -104,12 +104,12 @@ def swap(db: Session, one: Waiting, other: Waiting | None) -> bool:
 
 
 def drop(db: Session, docids: Iterable[int]) -> None:
-    """Let messages wait no longer, also if a process shows them now."""
+    """Remove messages from the queue, even if a process shows them now."""
     drop_named(db, [_name(docid) for docid in docids])
 
 
 def drop_those(db: Session, ns: int, docids: Collection[int]) -> None:
-    """Let those of very many messages of a namespace that wait do so no longer."""
+    """Remove from the queue the queued ones among very many rows of a namespace."""
     query = f"SELECT name FROM meta WHERE {_RANGE}"
     waiting = set(column(db, query, _span(ns)))
     if waiting:
@@ -122,7 +122,7 @@ def drop_named(db: Session, names: list[str]) -> None:
 
 
 def drop_all(db: Session, ns: int) -> None:
-    """Let no message of a namespace wait any longer."""
+    """Remove all messages of a namespace from the queue."""
     db.execute(f"DELETE FROM meta WHERE {_RANGE}", _span(ns))
 
 
@@ -145,14 +145,14 @@ def first(db: Session, upto: int, now: int) -> tuple[str, Waiting | None] | None
 
 
 def put_off(db: Session, ns: int, now: int, until: int) -> None:
-    """Let all messages of a namespace that may be shown now, and that nobody has, wait."""
+    """Put off until a moment the messages of a namespace that may be shown now and nobody has."""
     for one in _waiting(db, _READY, (*_span(ns), *_later(now, now))):
         if not one.token:
             swap(db, one, replace(one, due=until))
 
 
 def hurry(db: Session, ns: int, name: str) -> None:
-    """Let the messages of a session that no model saw yet be due, because it is over."""
+    """Make the messages of a session that no model saw yet due, because it is over."""
     waiting = [one for one in _waiting(db, _RANGE, _span(ns)) if not (one.token or one.attempts)]
     turns = memories.by_docids(db, ns, [one.docid for one in waiting])
     for one in waiting:
@@ -186,7 +186,7 @@ def hidden_since(db: Session, one: Waiting) -> list[tuple[str | None, str]]:
 
 
 def _later(upto: int, now: int) -> tuple[str, str]:
-    """Return the values between which are those of the messages that may not be shown yet."""
+    """Return the lowest and highest value of messages that may not be shown yet."""
     return f"{max(0, upto) + 1:019d}", f"{max(0, now) + FARTHEST:019d} ~"
 
 
@@ -216,7 +216,7 @@ def _read(name: str, value: object) -> Waiting | None:
 
 
 KEPT_DAYS = 400
-"""Days of which the counts are kept."""
+"""Number of days for which counts are kept."""
 _NAME = "llm "
 
 
@@ -238,7 +238,7 @@ class Spent:
 
 
 Counts = Mapping[str, Spent]
-"""Name of a model to what was spent on it."""
+"""Maps the name of a model to what was spent on it."""
 
 
 def day_of(moment: int) -> str:

@@ -1,7 +1,7 @@
-"""The namespaces of a ledger: their numbers, their labels, and what tells that these are right.
+"""The namespaces of a ledger: their numbers, their labels, and the checksums of these.
 
-A row says by the number whose it is, and the labels say who that is: labels that were changed on
-the disk would hand one's memories to another. Their checksum is in ``meta``, one row for each
+A row has the number of its owner, and the labels say who that is: labels damaged on the disk would
+give the memories of one owner to another. So their checksum is in ``meta``, one row for each
 namespace.
 """
 
@@ -23,17 +23,17 @@ SEAL = "namespace:"
 """Prefix of the name of a checksum in ``meta``; the number follows."""
 
 MAX_DIGITS = 10
-"""More than any number has that fits above the rest of a row id."""
+"""More digits than the largest namespace number that fits in a row id."""
 
 
 def find(db: Session, labels: tuple[str, ...]) -> int | None:
-    """Return the number of a namespace, or None if there is no such."""
+    """Return the number of a namespace, or None if it does not exist."""
     ns: int | None = single(db, "SELECT ns FROM namespaces WHERE labels = ?", (_encode(labels),))
     return ns
 
 
 def number(db: Session, labels: tuple[str, ...]) -> int:
-    """Return the number of a namespace, giving it one if it is new. Inside a transaction."""
+    """Return the number of a namespace, adding it if it is new. Inside a transaction."""
     known = find(db, labels)
     if known is not None:
         return known
@@ -47,7 +47,7 @@ def number(db: Session, labels: tuple[str, ...]) -> int:
 
 
 def take_over(db: Session, ns: int, text: str) -> None:
-    """Take over a namespace with its number and its labels as JSON. Inside a transaction."""
+    """Insert a namespace with a given number and its labels as JSON. Inside a transaction."""
     db.execute("INSERT INTO namespaces (ns, labels) VALUES (?, ?)", (ns, text))
     meta.put(db, f"{SEAL}{ns}", checksum(ns, text))
 
@@ -81,7 +81,7 @@ def wrong(db: Session) -> list[str]:
 
 
 def are_labels(text: object) -> bool:
-    """Return whether something is labels as JSON."""
+    """Return whether a value is a JSON list of labels."""
     try:
         labels = json.loads(text) if isinstance(text, str) else None
     except ValueError:
@@ -90,13 +90,13 @@ def are_labels(text: object) -> bool:
 
 
 def sealed_by(name: str) -> int | None:
-    """Return the number of the namespace whose checksum a row of ``meta`` is; None if of none."""
+    """Return the number of the namespace whose checksum has a name in ``meta``; else None."""
     ns = name.removeprefix(SEAL)
     return int(ns) if ns != name and ns.isdecimal() and len(ns) < MAX_DIGITS else None
 
 
 def checksum(ns: int, text: str) -> bytes:
-    """Digest whose a number is, to notice damage on the disk."""
+    """Digest a number with its labels, to notice damage on the disk."""
     return blake2b(repr((ns, text)).encode(), digest_size=8).digest()
 
 
@@ -114,11 +114,11 @@ def _decode(ns: int, text: object) -> tuple[str, ...]:
 
 
 NAME = "frame secret"
-"""Name in ``meta``."""
+"""Name in ``meta`` of the secret of the store."""
 
 
 def new() -> bytes:
-    """Draw a secret."""
+    """Return a new random secret."""
     return secrets.token_bytes(16)
 
 

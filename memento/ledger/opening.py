@@ -1,7 +1,6 @@
-"""Which engine a store has: opens its ledger, and hands out the engine's tools for files.
+"""Choose the engine of a store: open its ledger, and return the engine's tools for files.
 
-The one way into the engines from outside ``ledger``. An engine is imported when it is needed, and
-no other is.
+The only access to the engines from outside ``ledger``. Only the engine that is needed is imported.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ T = TypeVar("T")
 
 
 def open_ledger(address: str | Path, *, allow_network: bool = False) -> Ledger:
-    """Open the ledger of a store, making a new one if there is none; see ``contract.Ledger``.
+    """Open the ledger of a store, or make a new one; see ``contract.Ledger``.
 
     Its folder is made private. On a network file system it is refused, unless
     ``allow_network``.
@@ -46,7 +45,7 @@ def _open_server(address: str) -> Ledger:
 
 
 def folder_of(address: str | Path) -> Path:
-    """Return the folder that an address names, absolute: it stays when the process goes elsewhere.
+    """Return the folder that an address names, absolute, so that a ``chdir`` does not change it.
 
     Raises:
         InvalidInput: If it is the address of a server, or no name at all.
@@ -73,24 +72,24 @@ def make_root(root: Path) -> None:
 
 
 def backup_tool() -> BackupTool:
-    """Return what copies a ledger in files, and makes one of such a copy."""
+    """Return the tool that copies a ledger in files, and makes a ledger from such a copy."""
     from memento.ledger.lite import copying  # noqa: PLC0415 - see open_ledger
 
     return copying
 
 
 def salvage_tool() -> SalvageTool[Rescued]:
-    """Return what finds the whole memories of a damaged ledger, and makes a new one of them."""
+    """Return the tool that finds the sound memories of a damaged ledger, and makes a new one."""
     from memento.ledger.lite import rescue  # noqa: PLC0415 - see open_ledger
 
     return rescue
 
 
 def swap(root: Path, build: Callable[[Path], T]) -> tuple[T, Path]:
-    """Build a store beside the one that is there, then let them change places.
+    """Build a store beside the existing one, then exchange the two.
 
-    Returns what ``build`` returned, and where the old store is now. If anything fails, such as
-    that somebody has it open, the old one is where it was.
+    Returns what ``build`` returned, and where the old store is now. If anything fails, for instance
+    because somebody has it open, the old one stays in place.
     """
     from memento.ledger.lite import swap as files  # noqa: PLC0415 - see open_ledger
 

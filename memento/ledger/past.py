@@ -1,12 +1,12 @@
 """The memories of a namespace as they were recorded at an earlier moment, from ``versions``.
 
-A memory that changed since is rebuilt from the state that the moment fell into; any other is as it
-is now. An erased memory is gone from the past too. The past does not show a memory that is in
-quarantine, or was then: nobody believed it. What came, changed or went after a revision is read
-here too, for those who keep a copy in RAM.
+A memory that changed since is rebuilt from its state at the moment; any other is as it is now. An
+erased memory is gone from the past too. The past does not show a memory that is in quarantine, or
+was then, as it was not trusted. What was added, changed or erased after a revision is read here
+too, for caches in RAM.
 
-A store that was set back to a moment has lost all that was recorded after it. So its recording
-begins again (`LINE`), and `read` refuses an earlier moment.
+A store that was set back to a moment has lost all that was recorded after it. So its recorded past
+begins anew at `LINE`, and `read` refuses an earlier moment.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ from memento.status import having
 from memento.text.words import Columns
 
 LINE = "recorded_since"
-"""Name in ``meta`` of the moment at which the recording of a store that was set back begins."""
+"""Name in ``meta`` of the moment from which a store that was set back knows its past."""
 
 _BITE = 500
-"""Memories whose histories are in RAM at once."""
+"""Maximum number of memories whose histories are in RAM at once."""
 _ACCEPTED = frozenset(having("accepted"))
 _DOUBTED = frozenset(having("current")) - _ACCEPTED
-"""Statuses in which a memory is not believed, though nobody took it back."""
+"""Statuses in which a memory is current but not accepted."""
 _OF_SLOT = frozenset(having("holds_slot", "ended"))
 _FILTERED = (
     "docid", "ns", "id", "tier", "kind", "status", "scope", "session", "actor", "role", "key",
@@ -78,7 +78,7 @@ class Past:
     damaged: tuple[str, ...]
 
     def rows(self, db: Session, ns: int, docids: Sequence[int]) -> dict[int, Row]:
-        """Read memories as they were; those that were not there are left out."""
+        """Read memories as they were; those that did not exist are left out."""
         unchanged = [docid for docid in docids if docid not in self.changed]
         now = memories.by_docids(db, ns, unchanged)
         rows = {docid: replace(row) for docid, row in self.changed.items() if docid in set(docids)}
@@ -86,9 +86,9 @@ class Past:
 
 
 def read(db: Session, ns: int, moment: int, docids: Sequence[int] | None = None) -> Past:
-    """Find out what a namespace was at a moment, microseconds; of some memories, or of all (None).
+    """Read what a namespace was at a moment, microseconds, for some memories or all (None).
 
-    ``InvalidInput`` if the recording of the store begins later.
+    Raises ``InvalidInput`` if the recorded past of the store begins later.
     """
     begins = meta.get(db, LINE)
     if begins is not None and moment < begins:
@@ -124,7 +124,7 @@ def matching(db: Session, ns: int, filters: Filters, past: Past) -> list[int]:
 def listing(
     db: Session, ns: int, filters: Filters, page: memories.Page, known_at: int | None
 ) -> list[Row]:
-    """List what fits the filters, as recorded by ``known_at``, worded as of ``as_of``."""
+    """List what fits the filters, as recorded by ``known_at``, with the text of ``as_of``."""
     past = None if known_at is None else _whole(read(db, ns, known_at))
     if past is None:
         rows = memories.select(db, ns, filters, page)
@@ -157,14 +157,14 @@ def value(
 
 
 def _whole(past: Past) -> Past:
-    """Return a past of which nothing is damaged, or raise ``StoreUnusable``."""
+    """Return a past in which nothing is damaged, or raise ``StoreUnusable``."""
     if past.damaged:
         raise StoreUnusable(layout.LEDGER, f"an earlier state of {damaged(past.damaged)}")
     return past
 
 
 def _worded(db: Session, rows: list[Row], moment: int, known_at: int | None) -> list[Row]:
-    """Give whole rows the text of a moment, and the checksum of a row with that text."""
+    """Give sound rows the text of a moment, and a checksum that fits it."""
     garbled = memories.reword_as_of(db, map(sound, rows), moment, known_at=known_at)
     if garbled:
         names = [row.id for row in rows if row.docid in garbled]
@@ -190,7 +190,7 @@ def _select(db: Session, ns: int, filters: Filters, page: memories.Page, past: P
 def _value_at(
     db: Session, ns: int, slot: tuple[str, str], moment: int, past: Past, *, present: bool
 ) -> Row | None:
-    """Do what ``slot_rows.value_at`` does, as it was recorded then."""
+    """Return the value of a slot as ``slot_rows.value_at`` does, but as recorded then."""
     now = list(select(db, "ns = ? AND key = ? AND scope = ?", (ns, *slot)))
     rows = [row for row in now if row.docid not in past.changed and row.docid not in past.absent]
     rows += [row for row in past.changed.values() if (row.key, row.scope) == slot]
@@ -200,7 +200,7 @@ def _value_at(
 
 
 def reworded(db: Session, ns: int, past: Past) -> dict[int, Columns]:
-    """Return what was to be found of each changed memory whose words were others then."""
+    """Return the indexed words of then of each changed memory whose words differ now."""
     now = memories.by_docids(db, ns, list(past.changed))
     found = {docid: columns_of(row) for docid, row in past.changed.items()}
     return {
@@ -239,7 +239,7 @@ def _histories(
 
 
 def _is_doubted(row: Row, states: Sequence[State], then: Row) -> bool:
-    """Return whether a memory was in quarantine then, or is by now, even if it was hidden since."""
+    """Return whether a memory was in quarantine then, or came into it, even if hidden since."""
     standing = [*(state.status for state in states), row.status]
     seen = [status for status in standing if status in _ACCEPTED or status in _DOUBTED]
     return then.status in _DOUBTED or bool(seen and seen[-1] in _DOUBTED)
@@ -255,9 +255,9 @@ def _held(row: Row, moment: int, now: int, *, present: bool) -> bool:
 
 
 def _fitting(db: Session, ns: int, filters: Filters, rows: Sequence[Row]) -> Iterator[int]:
-    """Yield the row ids of the rebuilt rows that fit, by the very condition of all other queries.
+    """Yield the row ids of the rebuilt rows that fit, by the same condition as all other queries.
 
-    A table of the rows stands before ``memories`` in the statement and has its name.
+    In the statement a table of these rows, with the same name, hides ``memories``.
     """
     condition, values = predicate(ns, filters)
     columns = ", ".join(
@@ -281,7 +281,7 @@ _OUTLINE = (
 _NOTHING = (
     None, None, "", "medium", "fact", "erased", 0, 0, 0, 0.0, 0, None, 0, None, None, None, "[]",
 )  # fmt: skip
-"""The outline of an erased memory, but for its row id."""
+"""The outline of an erased memory, without its row id."""
 _SINCE = (
     "SELECT {0} FROM memories WHERE docid > ?1 AND docid <= ?2"
     " UNION ALL SELECT {0} FROM memories WHERE ns = ?3 AND rev > ?4"
@@ -290,24 +290,24 @@ _SINCE = (
 
 
 def changes_since(db: Session, ns: int, rev: int, *, limit: int) -> list[Row]:
-    """Return the rows of a namespace that came or changed after ``rev``."""
+    """Return the rows of a namespace that were added or changed after ``rev``."""
     query = f"{_SINCE.format(COLUMNS)} LIMIT ?"
     return [Row(*values) for values in db.execute(query, (*_since(ns, rev), limit))]
 
 
 def changed_since(db: Session, ns: int, rev: int) -> dict[int, Row]:
-    """Read the rows of a namespace that changed after ``rev`` and after they came, by row id."""
+    """Read the rows of a namespace that changed after ``rev``, without new ones, by row id."""
     found = select(db, f"ns = ? AND rev > ? AND rev <> (docid & {SEQ_MASK})", (ns, rev))
     return {row.docid: row for row in found}
 
 
 def next_rows(db: Session, ns: int, rev: int, most: int) -> list[tuple[int, Row]]:
-    """Read the next rows that came or changed after a revision, each with where it stands."""
+    """Read the next rows added or changed after a revision, in order, each with its revision."""
     low, high = docid_range(ns)
     came = f"docid > ? AND docid <= ? AND {memories.NOT_ERASED} ORDER BY docid LIMIT ?"
     new = select(db, came, (low + rev, high, most))
     later = f"ns = ? AND rev > ? AND rev <> (docid & {SEQ_MASK}) AND docid <= ?"
-    sound = "typeof(rev) = 'integer'"  # damage sorts behind every number
+    sound = "typeof(rev) = 'integer'"  # a damaged value sorts after every number
     where = f"{later} AND {sound} AND {memories.NOT_ERASED} ORDER BY rev LIMIT ?"
     changed = select(db, where, (ns, rev, low + rev, most))
     placed = [(row.docid & SEQ_MASK, row) for row in new] + [(row.rev, row) for row in changed]
@@ -315,7 +315,7 @@ def next_rows(db: Session, ns: int, rev: int, most: int) -> list[tuple[int, Row]
 
 
 def outlines_since(db: Session, ns: int, rev: int) -> list[tuple[Any, ...]]:
-    """Return what the read path keeps in RAM of every row that came, changed or went after ``rev``.
+    """Return what the read path keeps in RAM of the rows added, changed or erased after ``rev``.
 
     Each is (docid, session, actor, scope, tier, kind, status, words, head_words, cues,
     importance, occurred_at, expires_at, valid_from, valid_until, successor, key, aliases):
@@ -329,7 +329,7 @@ def outlines_since(db: Session, ns: int, rev: int) -> list[tuple[Any, ...]]:
 def said_since(
     db: Session, ns: int, rev: int, first: int
 ) -> Iterator[tuple[int, str, str | None, list[str | None]]]:
-    """Yield what is said in every row from ``first`` on that came or changed after ``rev``.
+    """Yield what is said in each row from row id ``first`` on, added or changed after ``rev``.
 
     Each is (docid, status, text, names): actor or role, key, aliases, tags. A damaged value is
     None or left out.
@@ -345,7 +345,7 @@ def said_since(
 
 
 def named_since(db: Session, ns: int, rev: int) -> Iterator[tuple[int, str, int, str, list[str]]]:
-    """Yield what names the rows that came or changed after ``rev``.
+    """Yield the names of the rows that were added or changed after ``rev``.
 
     Each is (docid, status, occurred_at, text, names): key and aliases. A damaged value is left out.
     """
@@ -360,7 +360,7 @@ def named_since(db: Session, ns: int, rev: int) -> Iterator[tuple[int, str, int,
 
 
 def erased_since(db: Session, ns: int, rev: int) -> list[int]:
-    """Return the row ids that came up to ``rev`` and were erased after it."""
+    """Return the row ids that were added up to ``rev`` and erased after it."""
     low, _ = docid_range(ns)
     query = "SELECT docid FROM erased WHERE ns = ? AND rev > ? AND docid <= ?"
     return column(db, query, (ns, rev, low + rev))
@@ -372,13 +372,13 @@ def _since(ns: int, rev: int) -> tuple[int, int, int, int]:
 
 
 def at_revision(db: Session, row: Row, rev: int) -> Row:
-    """Return a memory as it was in its earlier state of a revision, which is there."""
+    """Return a memory as it was in its earlier state of a revision, which must exist."""
     (state,) = memories.states_where(db, "docid = ? AND rev = ?", (row.docid, rev))
     return in_state(row, state)
 
 
 def in_state(row: Row, state: State) -> Row:
-    """Return a memory as it was in an earlier state, or raise ``StoreUnusable``: it is damaged."""
+    """Return a memory as it was in an earlier state; ``StoreUnusable`` if that is damaged."""
     found = None if is_changed_state(row, state) else earlier_state(row, state)
     if found is None:
         raise StoreUnusable(layout.LEDGER, f"an earlier state of {damaged([row.id])}")
@@ -397,9 +397,9 @@ def at_moment(db: Session, row: Row, moment: int) -> Row | None:
 def touched_between(
     db: Session, ns: int, since: int, until: int, *, after: int | None, limit: int
 ) -> list[int]:
-    """Return the row ids of the memories that came or changed after a moment, up to another.
+    """Return the row ids of the memories added or changed after a moment, up to another.
 
-    They are those after a row id, at most so many, in order.
+    Only row ids higher than ``after`` are returned, at most ``limit``, ascending.
     """
     low, high = docid_range(ns)
     low = low if after is None else after + 1

@@ -1,6 +1,6 @@
-"""Decide which rows a caller may see: the twin of ``retrieve/visible.py``, for SQL. Pure.
+"""Decide which rows a caller may see: the counterpart in SQL of ``retrieve/visible.py``. Pure.
 
-`allow` there says the same in NumPy for the rows in RAM, and ``tests/retrieve/test_visible.py``
+`allow` there does the same in NumPy for the rows in RAM, and ``tests/retrieve/test_visible.py``
 compares them: change both or neither.
 """
 
@@ -95,12 +95,12 @@ def _type_of(value: Scalar) -> str:
 
 
 def _atom(value: Scalar) -> str:
-    """Return what of a field is compared with a number or a string."""
+    """Return the SQL value of a field that is compared with a number or a string."""
     return in_one_form("{at}.atom") if isinstance(value, str) else number_in("{at}")
 
 
 def _bound(value: Scalar) -> Scalar | bytes:
-    """Return a number or a string as it is bound, to be compared with `_atom`."""
+    """Return a number or a string as bound for the comparison with `_atom`."""
     return composed(value).encode() if isinstance(value, str) else value
 
 
@@ -131,16 +131,16 @@ def _field(names: tuple[str, ...], test: str, values: Sequence[Any]) -> Clause:
 _NS, _LISTED = without_index("ns"), dialect.one_of()
 _TAGS = each_of("tags")
 _PAST = f"({sql_lacking('current')} OR superseded_by IS NOT NULL)"
-"""Superseded or forgotten, or superseded and then quarantined: listed on request, whether or not
-its validity has ended."""
+"""Superseded or forgotten, or superseded and then quarantined: listed on request, even if its
+validity has ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The filters of a call, beside the namespace, as ``filters.Filtering`` has them.
+    """The filters of a call, without the namespace; see ``filters.Filtering``.
 
-    Empty means no such condition. Times are microseconds; ``scopes`` are paths at, above or below
-    which a memory is, ``within`` paths other than the root; what expired by ``now`` is not seen.
+    Empty means no such condition. Times are microseconds; ``scopes`` match a memory at, above or
+    below them, ``within`` at or below them, never the root; what expired by ``now`` is not seen.
     """
 
     now: int
@@ -186,10 +186,10 @@ def predicate(ns: int, filters: Filters) -> tuple[str, list[Any]]:
 
 
 def _inside(ns: int, filters: Filters) -> Clause:
-    """Keep to a namespace, by the index that serves best.
+    """Restrict the rows to a namespace, by the index that serves best.
 
-    Left to itself SQLite takes any index that begins with ``ns``, visits the rows in its order and
-    sorts them; ``+`` forbids that. Rows stand in the order of their ids.
+    By default SQLite takes any index that begins with ``ns``, visits the rows in its order and
+    sorts them; ``+`` forbids that. The rows themselves are in the order of their row ids.
     """
     if filters.sessions or filters.ids or filters.keys:
         return "ns = ?", [ns]

@@ -1,9 +1,9 @@
-"""Articles and the memories that they quote. SQL only; the texts are made above.
+"""Articles and the memories that they quote. SQL only; the callers write the texts.
 
 An article of a sleep is true as long as each memory that it quotes is as it was: active, without an
-end, with the same content and trust. The extract of a session tells of the past: what it quotes may
-be over, but not hidden or changed, and it has no expiry. A change that ends this withdraws the
-article in the same transaction, so that undoing the change brings it back.
+end, with the same content and trust. The extract of a session is about the past: what it quotes may
+have ended, but must not be hidden, changed or due to expire. A change that makes an article untrue
+withdraws it in the same transaction, so that undoing the change brings it back.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ def is_mine(row: Row) -> bool:
 
 
 def digest(sources: Iterable[Row]) -> str:
-    """Digest the content and trust of memories, whatever their order."""
+    """Digest the content and trust of memories, in any order."""
     said = sorted([row.id, row.content_hash.hex(), row.trust] for row in sources)
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:32]
 
 
 def lasts(row: Row) -> bool:
-    """Return whether a memory is active, whole, and has no end that is known."""
+    """Return whether a memory is active, sound, and has no known end."""
     ends = row.expires_at is not None or row.valid_until is not None
     return row.status in _FOUND and not ends and is_sound(row)
 
@@ -61,7 +61,7 @@ def of_namespace(db: Session, ns: int, *, extracts: bool = False) -> list[Row]:
 
 
 def is_true(db: Session, article: Row) -> bool:
-    """Return whether all that an article was made of is as it was."""
+    """Return whether all sources of an article are as they were when it was written."""
     docids = [dst for _, dst in links.pairs(db, [article.docid], [links.QUOTES], "src")]
     sources = memories.by_docids(db, article.ns, docids)
     if len(sources) != len(strings_in(article.source_parents)):
@@ -76,14 +76,14 @@ def is_true(db: Session, article: Row) -> bool:
 
 
 def withdraw_outdated(work: Work) -> None:
-    """Withdraw the articles that a change made untrue, as a part of it; locked ones stay."""
+    """Withdraw the articles that a change made untrue, as part of it; locked ones stay."""
     touched = column(work.db, _TOUCHED, (work.trace.number,))
     for article in _untrue(work, touched):
         withdraw(work, article)
 
 
 def outdated_by(work: Work, docids: Sequence[int]) -> list[Row]:
-    """Return the articles that are not true any more and quote one of some memories."""
+    """Return the articles that quote one of some memories and are no longer true."""
     found = links.pairs(work.db, docids, [links.QUOTES], "dst")
     articles = _untrue(work, sorted({src for src, _ in found}))
     return [one for one in articles if one.status in _FOUND]
@@ -101,7 +101,7 @@ def _untrue(work: Work, docids: Sequence[int]) -> list[Row]:
 
 
 def withdraw(work: Work, article: Row) -> None:
-    """Hide an article, unless it is hidden, pinned or locked; ``work`` is a change already."""
+    """Hide an article, unless it is hidden, pinned or locked; ``work`` must be a change already."""
     if article.status not in _FOUND or article.pinned:
         return
     hidden = {"status": Status.FORGOTTEN.value, "updated_at": work.now}
@@ -111,7 +111,7 @@ def withdraw(work: Work, article: Row) -> None:
 
 
 def is_withdrawn(db: Session, article: Row) -> bool:
-    """Return whether an article is hidden since it was not true any more, and for nothing else."""
+    """Return whether an article is hidden only because it was no longer true."""
     hidden = article.status == Status.FORGOTTEN
     return hidden and last_reason(db, article) == Reason.WITHDRAWN
 
@@ -122,7 +122,7 @@ def last_reason(db: Session, article: Row) -> str:
 
 
 def made_of(db: Session, ns: int, ids: Iterable[str], *, after: int = 0) -> dict[int, str]:
-    """Find the articles made of some memories that came after a row id: row ids to ids."""
+    """Find the articles after a row id that were made of some memories: row ids to ids."""
     wanted = frozenset(ids)
     found = of_namespace(db, ns, extracts=True) if wanted else []
     return {
@@ -135,7 +135,7 @@ def made_of(db: Session, ns: int, ids: Iterable[str], *, after: int = 0) -> dict
 def _was_made_of(db: Session, article: Row, ids: frozenset[str]) -> bool:
     named = strings_in(article.source_parents)
     if not named or not ids.isdisjoint(named):
-        return True  # what is damaged may have been made of any
+        return True  # a damaged one may have been made of any
     for state in memories.states(db, article.docid):
         earlier = mapping_in(state.earlier)
         parents = earlier.get("source_parents")

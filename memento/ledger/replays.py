@@ -1,11 +1,11 @@
-"""Tell a turn of a conversation that was erased or forgotten and is given again. SQL only.
+"""Recognise a turn of a conversation that was erased or forgotten and is given again. SQL only.
 
-A thread is often given again from its beginning, by a checkpointer or a program that keeps it. What
-was taken out would come back with it. A forgotten turn is still there, with its earlier states. Of
-an erased one digests stay, made with a key that only this store has: of its id, which is made of
-its session and its place or id there, and of what it said in each of its states; without an id also
-of where it stood. They tell no words; but who has the whole store, and guesses all of this, can
-check the guess.
+A thread is often given again from its beginning, by a checkpointer or a program that keeps it, and
+what was removed would come back with it. A forgotten turn is still stored, with its earlier states.
+Of an erased one, digests remain, made with a key that only this store has: of its id, which is made
+of its session and its place or id there, with what it said in each of its states; without an id
+also with where it stood. They reveal no words; but whoever has the whole store, and guesses all of
+this, can check the guess.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from memento.types import Status
 TURN = "turn-"
 """First characters of the ids of kept turns."""
 SAID = "said"
-"""Metadata: digest of what the message said when it was kept, whatever the memory says by now;
+"""Metadata: digest of what the message said when it was stored, whatever the memory says now;
 ``""`` once the message has become so short that it says nothing of this."""
 AFTER = "after"
 """Metadata of a turn without an id: digest of what was said before it in its conversation."""
@@ -38,7 +38,7 @@ _DIGEST = re.compile(f"[0-9a-f]{{{2 * _SIZE}}}")
 
 
 class Told(NamedTuple):
-    """What tells a turn beside its id: digests of what it says, and of what was said before it.
+    """What identifies a turn besides its id: digests of what it says, and of what came before it.
 
     The second is None for a turn that has an id.
     """
@@ -58,8 +58,8 @@ class Kept(NamedTuple):
 class Away(NamedTuple):
     """Ids of turns that were erased or forgotten.
 
-    ``words`` are those that said what they say now, ``places`` those of them that also stood where
-    they stand now.
+    ``words`` are those that said then what they say now, ``places`` those of them that also had the
+    same place.
     """
 
     words: set[str]
@@ -67,7 +67,7 @@ class Away(NamedTuple):
 
 
 def note(db: Session, docids: Iterable[int]) -> None:
-    """Note the turns among some rows that are about to be deleted. Inside a transaction."""
+    """Store digests of the turns among rows that are about to be deleted. Inside a transaction."""
     which = listed(docids)
     gone: list[tuple[int, tuple[str, ...]]] = []
     for docid, name, told in _states(db, which):
@@ -80,14 +80,14 @@ def note(db: Session, docids: Iterable[int]) -> None:
 
 
 def put(db: Session, said: Sequence[tuple[int, tuple[str, ...]]]) -> None:
-    """Note digests of what is erased, each with its namespace. Inside a transaction."""
+    """Store digests of what is erased, each with its namespace. Inside a transaction."""
     key = namespaces.make(db) if said else b""
     query = f"INSERT INTO erased_turns (ns, turn) VALUES (?, ?) {SKIP_IF_THERE}"
     db.executemany(query, [(ns, _digest(key, *parts)) for ns, parts in said])
 
 
 def _states(db: Session, docids: str) -> Iterator[tuple[int, str, Told]]:
-    """Yield what each state of turns said that were kept here: row id, id and what tells it."""
+    """Yield row id, id and identity of each state of the turns among some rows."""
     turn = f"docid {one_of_numbers('?1')} AND id >= '{TURN}' AND id < '{TURN}~'"
     query = (
         f"SELECT docid, id, metadata, source_uri, NULL FROM memories WHERE {turn} UNION ALL"
@@ -104,7 +104,7 @@ def _states(db: Session, docids: str) -> Iterator[tuple[int, str, Told]]:
 
 
 def _nameless(db: Session, docids: str) -> Iterator[tuple[int, str, str]]:
-    """Yield what each state of turns said that have neither a session nor an id."""
+    """Yield row id, role and words of each state of the turns without a session and an id."""
     nameless = (
         f"docid {one_of_numbers()} AND session IS NULL AND role IS NOT NULL AND source_uri IS NULL"
         f" AND NOT (id >= '{TURN}' AND id < '{TURN}~')"
@@ -119,7 +119,7 @@ def _nameless(db: Session, docids: str) -> Iterator[tuple[int, str, str]]:
 
 
 def away(db: Session, ns: int, turns: Mapping[str, Told]) -> Away:
-    """Tell which turns were erased or forgotten, of ids to what tells them now."""
+    """Return which turns were erased or forgotten, given their ids and what identifies them now."""
     found = _erased(db, ns, turns)
     query = (
         f"SELECT docid, id, metadata, status FROM memories WHERE ns = ? AND id {one_of()}"
@@ -145,7 +145,7 @@ def _is_hidden(status: str) -> bool:
 
 
 def _hidden_last(db: Session, docids: Iterable[int]) -> Iterator[tuple[int, str]]:
-    """Yield what turns said when they were hidden, and did not say since: row id and digest."""
+    """Yield row id and digest of what turns said when they were hidden, and did not say since."""
     query = (
         f"SELECT docid, status, earlier FROM versions WHERE docid {one_of_numbers()} AND docid IN"
         f" (SELECT docid FROM versions WHERE docid {one_of_numbers()}"
@@ -159,7 +159,7 @@ def _hidden_last(db: Session, docids: Iterable[int]) -> Iterator[tuple[int, str]
 
 
 def erased(db: Session, ns: int, turns: Mapping[str, str]) -> set[str]:
-    """Return the ids of turns that were erased, of ids to the digests of what they say."""
+    """Return the ids of erased turns; ``turns`` maps ids to the digests of what they say."""
     return _erased(db, ns, {name: Told(said) for name, said in turns.items()}).words
 
 
@@ -172,7 +172,7 @@ def _erased(db: Session, ns: int, turns: Mapping[str, Told]) -> Away:
 
 
 def nameless_gone(db: Session, ns: int, turns: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Return which turns without session and id were erased or forgotten, of roles and words."""
+    """Return which turns (role, words) without session and id were erased or forgotten."""
     query = (
         f"SELECT docid FROM memories WHERE ns = ? AND status = '{Status.FORGOTTEN.value}'"
         f" AND session IS NULL AND role IS NOT NULL AND {NOT_ERASED}"
@@ -183,7 +183,7 @@ def nameless_gone(db: Session, ns: int, turns: Collection[tuple[str, str]]) -> s
 
 
 def noted(db: Session, ns: int, asked: Iterable[T]) -> list[T]:
-    """Return what is among the digests of what was erased."""
+    """Return those of ``asked`` whose digests are among those of what was erased."""
     key = namespaces.read(db)
     if key is None:
         return []
@@ -193,7 +193,7 @@ def noted(db: Session, ns: int, asked: Iterable[T]) -> list[T]:
 
 
 def kept(db: Session, ns: int, ids: Iterable[str]) -> dict[str, Kept]:
-    """Return what is stored of some turns, by id; those that are not stored are left out."""
+    """Return the stored state of some turns, by id; those that are not stored are left out."""
     query = (
         "SELECT id, status, trust, metadata FROM memories"
         f" WHERE ns = ? AND id {one_of()} AND source_uri IS NULL AND {NOT_ERASED}"

@@ -24,7 +24,7 @@ from memento.text.words import Columns, columns
 from memento.types import Kind, Memory, Source, Status, Tier, Trust
 
 PINNED, PROMOTED, USER = 1, 2, 4
-"""The bits: pinned; locked because it proved itself; locked by the user."""
+"""Bits of ``pinned``: pinned; locked because it proved itself; locked by the user."""
 LOCKS = PROMOTED | USER
 BITS = {"promoted": PROMOTED, "user": USER}
 """The levels of a lock, and the bit of each."""
@@ -36,7 +36,7 @@ WARN_LOCKED = 80
 
 
 def lock_of(pinned: int) -> Literal["promoted", "user"] | None:
-    """Return the level of the lock that a column says; the higher one of two.
+    """Return the level of the lock in the column ``pinned``; the higher one of two.
 
     >>> lock_of(1), lock_of(3), lock_of(6)
     (None, 'promoted', 'user')
@@ -49,7 +49,7 @@ def lock_of(pinned: int) -> Literal["promoted", "user"] | None:
 TIER_GIVEN, IMPORTANCE_GIVEN = 1, 2
 """Bits of ``given``: the caller chose the tier, or the importance; the sleep leaves it alone."""
 GIVEN = TIER_GIVEN | IMPORTANCE_GIVEN
-"""The value of older rows, of which nobody knows, and of imported ones."""
+"""The value of older rows, for which it is unknown, and of imported ones."""
 
 
 @dataclass(slots=True)
@@ -108,8 +108,8 @@ class Row:
     def present(self) -> tuple[tuple[str, ...], list[Any]]:
         """Return the columns that are not null, and their values, to be bound.
 
-        SQLite's driver takes ten times as long to bind a null as a string, and as long to bind
-        ``bytes``: it looks whether anybody has an adapter for their type.
+        SQLite's driver takes ten times as long to bind a null or ``bytes`` as a string, since it
+        looks for an adapter for their type.
         """
         found = _all(self)
         held = [value is not None for value in found]
@@ -128,18 +128,18 @@ HOLES = ", ".join("?" * len(NAMES))
 
 
 def select(db: Session, where: str, values: Sequence[Any] = ()) -> Iterator[Row]:
-    """Yield the memories of a query that ends like this: its conditions, order and limit."""
+    """Yield the memories of a query, given its end: conditions, order and limit."""
     found = db.execute(f"SELECT {COLUMNS} FROM memories WHERE {where}", values)
     return (Row(*one) for one in found)
 
 
 def first(db: Session, where: str, values: Sequence[Any]) -> Row | None:
-    """Read the first memory of such a query; None if there is none."""
+    """Read the first memory of a query as in `select`; None if there is none."""
     return next(select(db, where, values), None)
 
 
 def column(db: Session, query: str, values: Sequence[Any] = ()) -> list[Any]:
-    """Read the first column of all that a query finds."""
+    """Read the first column of all rows that a query finds."""
     return [found[0] for found in db.execute(query, values).fetchall()]
 
 
@@ -156,7 +156,7 @@ _SEALED = (
     "importance", "pinned", "reinforced", "version", "content_hash", "signal", "condition",
     "due_at",
 )  # fmt: skip
-"""All that matters but the tier: what the ring pushes out is moved without being read."""
+"""All that matters except the tier: turns that leave the ring are moved without being read."""
 
 _all = attrgetter(*NAMES)
 _sealed = attrgetter(*_SEALED)
@@ -170,9 +170,9 @@ EARLIER = tuple(name for name in NAMES if name not in _ELSEWHERE)
 
 
 class State(NamedTuple):
-    """An earlier state of a memory, as ``versions`` has it: until when, and what replaced it.
+    """An earlier state of a memory, as ``versions`` has it: until when, and why it ended.
 
-    ``earlier`` is the rest of it as JSON, see ``state_of``.
+    ``earlier`` holds the other fields as JSON, see ``state_of``.
     """
 
     version: int
@@ -200,7 +200,7 @@ def state_of(row: Row, until: int, reason: str) -> State:
 
 
 def _hex(digest: object) -> str:
-    """Spell a digest; one that damage made of something else fits nothing."""
+    """Return a digest in hexadecimal; a damaged one becomes a value that matches nothing."""
     return digest.hex() if isinstance(digest, bytes) and digest else "00"
 
 
@@ -227,7 +227,7 @@ _IN_BOTH = ("version", "text", "status", "tier")
 
 
 def amended(row: Row, state: State, changes: dict[str, Any]) -> str:
-    """Spell an earlier state of a row as it is after changes of columns; sound if it was sound."""
+    """Return ``earlier`` of a state after changes of columns; it is sound if it was sound."""
     past, sound = earlier_state(row, state), not is_changed_state(row, state)
     earlier: dict[str, Any] = json.loads(state.earlier) | changes
     if past is not None and sound and is_whole(past):
@@ -244,20 +244,20 @@ def is_whole(row: Row | None) -> bool:
 
 
 def is_sound(row: Row) -> bool:
-    """Return whether a memory, and whose it is, is as it was written."""
+    """Return whether a memory, its place and its namespace are as they were written."""
     placed = row.docid >> SEQ_BITS == row.ns and isinstance(row.rev, int) and row.rev <= SEQ_MASK
     return placed and row.tier in _TIERS and is_whole(row)
 
 
 def sound(row: Row, memory_id: str | None = None) -> Row:
-    """Return a row that is as it was written; else ``StoreUnusable`` names the id asked for."""
+    """Return a row if it is as written; else raise ``StoreUnusable`` with the id asked for."""
     if not is_sound(row):
         raise StoreUnusable(layout.LEDGER, damaged([memory_id or row.id]))
     return row
 
 
 def damaged(ids: Sequence[str]) -> str:
-    """Say that memories are damaged, and what to do."""
+    """Return the message that memories are damaged, and what to do."""
     several = "memories" if len(ids) > 1 else "memory"
     return f"{several} {first_of(ids)}: damaged on the disk, not as written; run `memento doctor`"
 
@@ -287,9 +287,9 @@ def checksum(row: Row) -> bytes:
 
 
 def content_hash(*parts: object, condition: str | None = None) -> bytes:
-    """Digest what makes two memories the same: equal parts, in any Unicode form, equal hash.
+    """Digest what makes two memories the same: equal parts, in any Unicode form, give one hash.
 
-    The parts are text, scope, key, session, actor, role and time; no condition adds nothing.
+    The parts are text, scope, key, session, actor, role and time; a condition is added if given.
     """
     said = parts if condition is None else (*parts, condition)
     parts = tuple(normalize("NFC", one) if isinstance(one, str) else one for one in said)
@@ -297,11 +297,11 @@ def content_hash(*parts: object, condition: str | None = None) -> bytes:
 
 
 IDENTIFYING = ("text", "scope", "key", "condition")
-"""Columns that a change may set and that make two memories the same."""
+"""Columns that a change may set and on which the identity of a memory depends."""
 
 
 def identity(row: Row, wanted: Mapping[str, Any]) -> bytes:
-    """Digest what would make another memory the same as one with some columns changed."""
+    """Return the content hash of a memory with some columns changed."""
 
     def digest(
         when: int | None, text: str, scope: str, key: str | None, holds: str | None
@@ -325,7 +325,7 @@ def docid_range(ns: int) -> tuple[int, int]:
 
 
 def to_memory(row: Row, namespace: tuple[str, ...]) -> Memory:
-    """Turn a row into the value that is handed out; ``StoreUnusable`` if it cannot be read."""
+    """Convert a row into a ``Memory``; ``StoreUnusable`` if it cannot be read."""
     try:
         return _memory(row, namespace)
     except (ValueError, TypeError, KeyError, OverflowError) as error:
@@ -334,7 +334,7 @@ def to_memory(row: Row, namespace: tuple[str, ...]) -> Memory:
         ) from error
 
 
-# A third of what asking the enumeration costs.
+# A look-up here costs a third of calling the enumeration.
 _TIERS = {tier.value: tier for tier in Tier}
 _KINDS = {kind.value: kind for kind in Kind}
 _STATUSES = {status.value: status for status in Status}
@@ -377,13 +377,13 @@ def _memory(row: Row, namespace: tuple[str, ...]) -> Memory:
     )
 
 
-@lru_cache(maxsize=256)  # most memories come from the same few
+@lru_cache(maxsize=256)  # most memories have one of a few sources
 def _source(trust: str, uri: str | None, model: str | None, parents: str) -> Source:
     return Source(_TRUSTS[trust], uri, model, _strings(parents))
 
 
 def columns_of(row: Row) -> Columns:
-    """Compose what is indexed of a memory; of one that is damaged, what can be read."""
+    """Return what is indexed of a memory; of a damaged one, what can be read."""
     return columns(
         string_in(row.text) or "",
         actor=string_in(row.actor),
@@ -395,7 +395,7 @@ def columns_of(row: Row) -> Columns:
 
 
 def string_in(value: object) -> str | None:
-    """Read a string; None if damage made something else of it, which the checksum tells."""
+    """Read a string; None if it is damaged, which the checksum tells."""
     return value if isinstance(value, str) else None
 
 
@@ -441,8 +441,8 @@ R = TypeVar("R", bound=_Dataclass)
 class Table(Generic[R]):
     """One table: its columns are the fields of a dataclass, in their order, and the seal.
 
-    A row is replaced by ``key``. ``unsealed`` is an integer that changes too often to be
-    sealed; ``query`` the ``SELECT`` of all columns.
+    ``key`` names the columns that identify a row. ``unsealed`` is an integer that changes too often
+    to be sealed; ``query`` the ``SELECT`` of all columns.
     """
 
     def __init__(self, name: str, kind: type[R], key: Sequence[str], unsealed: str = "") -> None:
@@ -462,7 +462,7 @@ class Table(Generic[R]):
         db.execute(self._put, self.values(one))
 
     def add(self, db: Session, one: R) -> bool:
-        """Write a row unless its key is there; tells whether it was not. Inside a transaction."""
+        """Write a row unless its key exists; return whether it did so. Inside a transaction."""
         return db.execute(self._add, self.values(one)).rowcount > 0
 
     def values(self, one: R) -> tuple[Any, ...]:
@@ -470,13 +470,13 @@ class Table(Generic[R]):
         return (*self._all(one), seal_of(*self._sealed(one)))
 
     def whole(self, values: Sequence[Any]) -> R | None:
-        """Make a row of the values of its columns; None if it is not as it was written."""
+        """Make a row from the values of its columns; None if it is not as it was written."""
         made = self._kind(*values[:-1])
         sound = not self._unsealed or isinstance(getattr(made, self._unsealed), int)
         return made if sound and self.values(made) == tuple(values) else None
 
     def select(self, db: Session, rest: str = "", values: Sequence[Any] = ()) -> Iterator[R]:
-        """Yield the whole rows of a ``SELECT`` that ends like this."""
+        """Yield the sound rows of a ``SELECT``, given its end."""
         found = db.execute(f"{self.query} {rest}", tuple(values)).fetchall()
         return (one for one in map(self.whole, found) if one is not None)
 

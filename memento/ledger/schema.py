@@ -15,7 +15,7 @@ from __future__ import annotations
 from memento.status import having
 
 APPLICATION_ID = 0x6D656D6F
-"""``memo`` in ASCII: tells our file from another program's."""
+"""``memo`` in ASCII: distinguishes our file from another program's."""
 
 SCHEMA_VERSION = 1
 """Version this code writes; kept in ``PRAGMA user_version``."""
@@ -30,7 +30,7 @@ FULLTEXT = (
     ),
     "INSERT INTO memories_fts (memories_fts, rank) VALUES ('automerge', 0)",
 )
-"""The full-text index; ``doctor`` makes it again the same way."""
+"""The full-text index; ``doctor`` rebuilds it with the same statements."""
 
 _GROUND = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -39,7 +39,7 @@ CREATE TABLE namespaces (
     ns INTEGER PRIMARY KEY, labels TEXT NOT NULL UNIQUE, fts_upto INTEGER NOT NULL DEFAULT 0
 );
 """
-"""Full text catches up later: ``fts_upto`` is the newest ``seq`` it knows of a namespace."""
+"""Full text catches up later: ``fts_upto`` is the newest ``seq`` of a namespace in it."""
 
 _MEMORIES = f"""
 CREATE TABLE memories (
@@ -85,8 +85,8 @@ without going through its other values, and what names an erased memory without 
 that name none. ``memories_forgotten_turns`` finds turns without a session that are given again.
 ``memories_of_policy`` finds what a policy may hold, and tells by its largest revision and its size
 whether that changed: a row that enters or changes has a higher revision than all others, and one
-that leaves makes it smaller. A memory in ``awaited`` names a parent that is not stored, and is
-judged again when it comes, see ``descent``."""
+that leaves lowers the count. A memory in ``awaited`` names a parent that is not stored, and is
+judged again when it comes, see ``write.trust``."""
 
 for _kind, _index in (("in_ring", "memories_in_ring"), ("holds_slot", "memories_holding_slot")):
     if having(_kind) != ("active",):
@@ -121,10 +121,10 @@ CREATE TABLE erased_turns (ns INTEGER NOT NULL, turn TEXT NOT NULL, PRIMARY KEY 
 """
 """``versions.earlier`` is the rest of a row's earlier state, so that a store can be set back to a
 moment, and ``change`` the call that ended it; null for what an import brought. ``changes`` are
-those calls: numbers and words of memento, so nothing of an erased memory can be in one. ``erased``
-holds the row ids of memories that are gone and nothing else of them: caches learn from it, and no
-row id is ever given again. ``erased_turns`` holds the digests by which what was erased is known
-when its conversation is given, or its source read, again: see ``replays`` and ``copies``."""
+those calls: numbers and fixed words, so nothing of an erased memory can be in one. ``erased`` holds
+the row ids of memories that are gone and nothing else of them: caches learn from it, and no row id
+is ever given again. ``erased_turns`` holds the digests by which what was erased is known when its
+conversation is given, or its source read, again: see ``replays`` and ``copies``."""
 
 _LINKS = f"""
 CREATE TABLE links (
@@ -179,8 +179,8 @@ CREATE TABLE sleeps (ns INTEGER PRIMARY KEY, owner TEXT, until INTEGER NOT NULL,
 """
 """``dynamics`` holds the sums of the events, which the read path follows by their stamp; it is
 derived, so it has no seals and no revisions. ``loops`` are turns whose outcome is open: what they
-showed, until they are closed or expire. ``sleeps`` says where the sleep of a namespace stands: it
-is derived too, without it the next sleep looks at everything again."""
+showed, until they are closed or expire. ``sleeps`` holds the progress of the sleep of a namespace;
+it is derived too: without it the next sleep looks at everything again."""
 
 _VECTORS = f"""
 CREATE TABLE embedders (model INTEGER PRIMARY KEY, name TEXT NOT NULL, dim INTEGER NOT NULL,
@@ -207,10 +207,10 @@ CREATE TABLE checkpoints (
     rev INTEGER NOT NULL, body TEXT NOT NULL, seal BLOB NOT NULL, PRIMARY KEY (ns, session, number)
 ) WITHOUT ROWID;
 """
-"""Sessions and their checkpoints. The row of a session is there once somebody began it; a memory
-that only names a session makes none. ``touched`` is not in the seal: every write of the session
-moves it. ``head`` is what the policy gave the session first, and ``rev`` the newest revision of
-the namespace when a checkpoint was made: what came later came after it."""
+"""Sessions and their checkpoints. A session has a row once somebody began it; a memory that only
+names a session makes none. ``touched`` is not in the seal: every write of the session moves it.
+``head`` is what the policy gave the session first, and ``rev`` the newest revision of the namespace
+when a checkpoint was made: any later revision came after it."""
 
 _SCOPES = """
 CREATE TABLE scopes (

@@ -1,6 +1,6 @@
 """The rows of scopes and of shares; the rules are in ``write.scope_moves``.
 
-A share that was changed on the disk shows nothing.
+A share that is damaged shows nothing.
 """
 
 from __future__ import annotations
@@ -62,18 +62,18 @@ def every(db: Session, ns: int) -> list[Place]:
 
 
 def merges(db: Session, ns: int) -> dict[str, str]:
-    """Return which scopes of a namespace were merged, each to the one that it is part of now."""
+    """Return the merged scopes of a namespace, each with the scope that it was merged into."""
     merged = SCOPES.select(db, "WHERE ns = ? AND merged_into IS NOT NULL", (ns,))
     return {one.path: one.merged_into for one in merged if one.merged_into is not None}
 
 
 def present(db: Session, ns: int, path: str) -> str:
-    """Return the scope that a scope is part of now: itself, unless it was merged."""
+    """Return the scope that a scope belongs to now: itself, unless it was merged."""
     return resolved(path, merges(db, ns)) if path else path
 
 
 def redirected(db: Session, ns: int, filters: Filters) -> Filters:
-    """Return filters that look where the scopes that they name were merged to."""
+    """Return filters in which merged scopes are replaced by those that they were merged into."""
     known = merges(db, ns) if filters.scopes or filters.within else {}
     if not known:
         return filters
@@ -85,7 +85,7 @@ def redirected(db: Session, ns: int, filters: Filters) -> Filters:
 
 
 def drop_share(db: Session, ns: int, scope: str, other: int) -> bool:
-    """Remove a share; tells whether there was one. Inside a transaction."""
+    """Remove a share; return whether there was one. Inside a transaction."""
     query = "DELETE FROM shares WHERE ns = ? AND scope = ? AND other = ?"
     return db.execute(query, (ns, scope, other)).rowcount > 0
 
@@ -111,8 +111,8 @@ def by_owner(shares: Iterable[Share]) -> Mapping[int, tuple[str, ...]]:
 def drop(db: Session, ns: int, what: Chosen) -> dict[str, int]:
     """Remove the scopes and shares of a namespace if everything of it is erased.
 
-    Shares with it go too: a later namespace of the same labels is not the one that was meant.
-    Returns how many rows were removed, by table.
+    Shares with it go too, since a later namespace with the same labels is another one. Returns how
+    many rows were removed, by table.
     """
     counts = {"scopes": 0, "shares": 0}
     if not what.everything:

@@ -12,8 +12,8 @@ from memento.ledger.rows import Table
 from memento.ledger.schema import SEQ_MASK
 
 MOVED = 1_000_000
-"""Microseconds after which a write of a session moves ``touched`` again: what follows within a
-second would only make each ``add`` write one more page."""
+"""Microseconds after which a write of a session moves ``touched`` again: within a second it would
+only make each ``add`` write one more page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def find(db: Session, ns: int, session: str) -> Begun | None:
 
 
 def newest(db: Session, ns: int, *, open_only: bool = False) -> Iterator[Begun]:
-    """Yield the sessions of a namespace, the one written to last first, each read when due."""
+    """Yield the sessions of a namespace, the one written to last first, each read lazily."""
     ended = " AND ended IS NULL" if open_only else ""
     query = f"SELECT id FROM sessions WHERE ns = ?{ended} ORDER BY touched DESC, id"
     names = db.execute(query, (ns,)).fetchall()
@@ -78,7 +78,7 @@ def newest(db: Session, ns: int, *, open_only: bool = False) -> Iterator[Begun]:
 
 
 def touch(db: Session, ns: int, sessions: Iterable[str], now: int) -> None:
-    """Note that sessions are written to; those that nobody began have no row. In a transaction."""
+    """Note that sessions were written to, if they have a row. In a transaction."""
     query = "UPDATE sessions SET touched = ? WHERE ns = ? AND id = ? AND touched < ?"
     for session in sessions:
         db.execute(query, (now, ns, session, now - MOVED))
@@ -112,7 +112,7 @@ def seq_at(db: Session, ns: int, session: str, moment: int) -> int:
 
 
 def drop(db: Session, ns: int, what: Chosen) -> dict[str, int]:
-    """Remove the sessions that are erased with their memories; returns how many rows, by table.
+    """Remove the sessions that are erased with their memories; return how many rows, by table.
 
     No open turn keeps the name of an erased session. No other session keeps the fixed part of its
     policy: it quotes memories, and any of them may be among the erased ones.
@@ -133,7 +133,7 @@ def drop(db: Session, ns: int, what: Chosen) -> dict[str, int]:
 
 
 def set_back_to(db: Session, moment: int) -> None:
-    """Undo what happened to sessions after a moment; nobody owns any, and policies begin anew."""
+    """Undo what happened to sessions after a moment; clear their owners and fixed policies."""
     for table, column in (("sessions", "started"), ("checkpoints", "at")):
         db.execute(f"DELETE FROM {table} WHERE {column} > ?", (moment,))
     for one in SESSIONS.select(db):

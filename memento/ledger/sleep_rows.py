@@ -24,7 +24,7 @@ _PUT = (
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The row of a namespace: who sleeps now (None for nobody), until when, and where it stands."""
+    """The row of a namespace: who sleeps now (None for nobody), until when, and its progress."""
 
     owner: str | None
     until: int
@@ -52,7 +52,7 @@ def count_active(db: Session, ns: int) -> int:
 
 
 def active(db: Session, ns: int, *, tiers: Sequence[str] = ()) -> Iterator[Row]:
-    """Yield the active memories, of some tiers, that nobody pinned or locked, in order."""
+    """Yield the active memories, of some tiers, that are neither pinned nor locked, in order."""
     where = f"docid BETWEEN ? AND ? AND {_FOUND} AND pinned = 0 AND {memories.NOT_ERASED}"
     if tiers:
         where += f" AND tier IN ({', '.join('?' * len(tiers))})"
@@ -76,7 +76,7 @@ def daily(db: Session, ns: int, kinds: Sequence[str], since: int) -> dict[int, i
 
 
 def arrivals(db: Session, ns: int, since: int) -> dict[int, int]:
-    """Count the memories that came by day, in days since 1970, from a moment on."""
+    """Count the memories that were added by day, in days since 1970, from a moment on."""
     query = (
         f"SELECT created_at / {DAY}, count(*) FROM memories WHERE docid BETWEEN ? AND ?"
         " AND created_at >= ? GROUP BY 1"

@@ -1,6 +1,6 @@
 """Look up the holder of a slot, and its earlier holders. The rules are in ``write.slots``.
 
-A writer calls these too, so they leave out erased memories whose rows are still to be deleted.
+Writers call these too, so they leave out erased memories whose rows are not deleted yet.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from memento.status import sql
 
 _ENDED, _HOLDS_SLOT, _OF_SLOT = sql("ended"), sql("holds_slot"), sql("holds_slot", "ended")
 _HELD = "(valid_until IS NULL OR valid_until > valid_from)"
-"""Of a value that held, or is to hold; a plan that was given up ends where it begins."""
+"""The condition of a value that held or will hold; a plan that was given up ends where it
+begins."""
 _IN_SLOT = f"ns = ? AND key = ? AND scope = ? AND {NOT_ERASED}"
 _UNEXPIRED = "(expires_at IS NULL OR expires_at > ?)"
 
@@ -26,7 +27,7 @@ Slot: TypeAlias = tuple[str | None, str]
 
 
 def holders(db: Session, ns: int, slot: Slot) -> Iterator[Row]:
-    """Yield the active memories that fill a slot, the newest first, whether they hold now."""
+    """Yield the active memories that fill a slot, newest first, even if they do not hold now."""
     return select(db, f"{_IN_SLOT} AND {_HOLDS_SLOT} ORDER BY docid DESC", (ns, *slot))
 
 
@@ -37,7 +38,7 @@ def holder(db: Session, row: Row) -> Row | None:
 
 
 def holder_of(db: Session, ns: int, slot: Slot) -> Row | None:
-    """Return the active memory that fills a slot, whether it holds now."""
+    """Return the newest active memory that fills a slot, even if it does not hold now."""
     return next(holders(db, ns, slot), None)
 
 
@@ -47,7 +48,7 @@ def value_at(
     """Return the value of a slot at a moment, microseconds; it may be damaged.
 
     What expired by ``now`` is not returned. With ``present`` a value may begin later than the
-    moment, if it was to hold at once when it was told: then the clock was set back since.
+    moment if it held at once when it was stored: then the clock was set back since.
     """
     told = " OR valid_from <= created_at OR valid_from <= updated_at" if present else ""
     return first(
@@ -60,9 +61,9 @@ def value_at(
 
 
 def values(db: Session, ns: int, slot: Slot, now: int) -> list[Row]:
-    """Return the values of a slot, present, past and planned, in the order in which they begin.
+    """Return the values of a slot, present, past and planned, by the time at which they begin.
 
-    Those that expired are left out; a damaged one is not.
+    Expired ones are left out, damaged ones are not.
     """
     where = f"{_IN_SLOT} AND {_OF_SLOT} AND {_UNEXPIRED} ORDER BY valid_from, docid"
     return list(select(db, where, (ns, *slot, now)))
@@ -80,7 +81,7 @@ def held_before(db: Session, ns: int, slot: Slot, now: int) -> Iterator[Row]:
 
 
 def value_before(db: Session, row: Row) -> Row | None:
-    """Return the other value of a slot, present or past, that began last, not after this one."""
+    """Return the other value of a slot, present or past, that began last, at or before this one."""
     return next(_others(db, row, "valid_from <= ?", "valid_from DESC, docid DESC"), None)
 
 
@@ -91,7 +92,7 @@ def value_after(db: Session, row: Row, until: int | None = None) -> Row | None:
 
 
 def values_from(db: Session, row: Row) -> list[Row]:
-    """Return the other values of a slot that begin with this one or later, the first one first."""
+    """Return the other values of a slot that begin when this one does or later, in order."""
     return list(_others(db, row, "valid_from >= ?", "valid_from, docid"))
 
 
@@ -106,7 +107,7 @@ def _others(db: Session, row: Row, begun: str, order: str) -> Iterator[Row]:
 
 
 def replaced_by(db: Session, row: Row) -> list[Row]:
-    """Return the superseded memories whose place a memory took, in order of arrival."""
+    """Return the memories that a memory superseded, in order of arrival."""
     where = (
         f"{without_index('ns')} = ? AND superseded_by = ? AND docid IN"
         " (SELECT dst FROM links WHERE src = ? AND relation = 'supersedes')"
@@ -116,7 +117,7 @@ def replaced_by(db: Session, row: Row) -> list[Row]:
 
 
 def held_until(db: Session, row: Row) -> int | None:
-    """Return until when a superseded memory would hold if nothing had taken its place."""
+    """Return until when a memory would hold had it not been superseded; None for no end."""
     query = (
         f"SELECT {number_of('earlier', 'valid_until')} FROM versions WHERE docid = ?"
         f" AND reason = 'superseded' AND {_HOLDS_SLOT} ORDER BY rev DESC LIMIT 1"

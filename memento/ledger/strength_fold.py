@@ -1,15 +1,16 @@
-"""The sums of the events of the log for each memory: the rows of ``dynamics``.
+"""The state of each memory, folded from the events of the log: the rows of ``dynamics``.
 
 The events are the truth. These rows are derived: they can be dropped, and folding the log again
-gives every one of them, bit for bit. A memory that nothing happened to has none.
+gives every one of them, bit for bit. A memory without events has none.
 
 The log is folded in the order of its events, some hundred in one transaction, up to a cursor in
-``meta``. A row whose events no longer add up in order is marked stale and folded again from the
-start: when a verdict was retracted, or its memory became another kind. A reader of a row adds what
-came after the cursor, so nobody has to wait for the fold, and reading writes nothing.
+``meta``. A row is marked stale and folded again from the start if events can no longer just be
+added: when a verdict was retracted, or the kind of its memory changed. A reader of a row adds the
+events after the cursor, so nobody has to wait for the fold, and reading writes nothing.
 
-Time that a store is not used does not count as forgetting: retention is in active days, days of the
-log. An ``add`` is not in the log. The list of them, in ``meta``, only ever grows at its end.
+Time in which a store is not used does not count as forgetting: retention is in active days, the
+days of the log. An ``add`` is not in the log. The list of these days, in ``meta``, only grows at
+its end.
 """
 
 from __future__ import annotations
@@ -47,18 +48,18 @@ from memento.status import having
 from memento.types import Event
 
 BITE = 200
-"""Events folded in one transaction: about 25 ms if each is an answer of five memories, during which
-an ``add`` waits."""
+"""Maximum number of events folded in one transaction: about 25 ms if each is an answer of five
+memories, during which an ``add`` waits."""
 AGAIN = 4
-"""Stale rows folded again in one transaction; each may have to search the log."""
+"""Maximum number of stale rows folded again in one transaction; each may have to search the log."""
 
 _EDITION = 3
-"""Edition of the fold and of its constants: another one drops the rows of the one before."""
+"""Version of the fold and of its constants: rows of another version are dropped."""
 
 ASLEEP = frozenset({
     Event.ARCHIVED, Event.FOLDED, Event.MOVED, Event.REPLAYED, Event.SUPERSEDED, Event.UNDONE,
 })  # fmt: skip
-"""Events that the sleep may write: a day on which nothing else happened is no day of use."""
+"""Events that the sleep may write: a day with no others is no day of use."""
 
 _ALWAYS = -(1 << 63)
 """Before every moment."""
@@ -90,7 +91,7 @@ class Calendar:
     changed: bool = False
 
     def note(self, at: int) -> None:
-        """Take in the day of an event; only a later day than the last counts."""
+        """Add the day of an event, if it is later than the last one."""
         if not self.days or at // DAY > self.days[-1]:
             self.days.append(at // DAY)
             self.changed = True
@@ -100,10 +101,10 @@ class Calendar:
         return bisect_right(self.days, at // DAY)
 
     def reached(self, at: int, event: int) -> int:
-        """Count the days until a moment, with the day of an event, whether or not it was used.
+        """Count the days until a moment, with the day of an event, even if it is no day of use.
 
-        So the number is the same whenever the event is folded: its day may become one of use
-        later, if the sleep wrote it.
+        So the number does not depend on when the event is folded: if the sleep wrote the event, its
+        day may become a day of use later.
         """
         own = event // DAY
         place = bisect_left(self.days, own)
@@ -113,20 +114,20 @@ class Calendar:
 
 @dataclass(slots=True)
 class _Fold:
-    """The fold of one bite: what was read, and what it adds up to."""
+    """The fold of one bite, with the calendars that it read and extended."""
 
     db: Session
     config: Dynamics
     calendars: dict[int, Calendar] = field(default_factory=dict)
 
     def calendar(self, ns: int) -> Calendar:
-        """Return the days of a namespace, read once."""
+        """Return the calendar of a namespace, read once."""
         if ns not in self.calendars:
             self.calendars[ns] = calendar_of(self.db, ns)
         return self.calendars[ns]
 
     def after(self, state: State | None, happened: Happening, rank: int, row: Row) -> State | None:
-        """Return the state of a memory after an event; None while nothing happened to it."""
+        """Return the state of a memory after an event; None if no event has changed it."""
         if happened.begins_anew:
             return None
         if happened.kind not in FOLDED:
@@ -161,23 +162,22 @@ class _Fold:
 
 
 def basis_of(row: Row) -> Basis:
-    """Return what the dynamics of a memory start from."""
+    """Return the properties on which the dynamics of a memory depend."""
     lock = lock_of(row.pinned) if isinstance(row.pinned, int) else None
     return Basis(row.created_at, row.trust, row.kind, row.importance, lock)
 
 
 def feels(row: Row) -> bool:
-    """Return whether events change a memory: not one in quarantine, nor one that is damaged."""
+    """Return whether events change the state of a memory: not in quarantine, nor if damaged."""
     return row.status in _FEELS and is_sound(row)
 
 
 def look(
     db: Session, row: Row, now: int, config: Dynamics
 ) -> tuple[State, Standing, list[Happening]]:
-    """Read what the events say of a memory at a moment, microseconds: state, standing, verdicts.
+    """Read the state, standing and verdicts of a memory at a moment, microseconds.
 
-    The verdicts and repeats are in the order of the log, the retracted ones and the retractions
-    included.
+    The verdicts and repeats are in the order of the log, including retracted ones and retractions.
     """
     fold = _Fold(db, config)
     basis, calendar = basis_of(row), fold.calendar(row.ns)
@@ -196,7 +196,7 @@ def look(
 
 
 def _present(fold: _Fold, row: Row) -> State | None:
-    """Return the state of a memory with all that the log has; None if nothing changed it."""
+    """Return the state of a memory with all events of the log; None if none changed it."""
     event, rules = _FOLD.place(fold.db)
     states, stale = _load(fold.db, [row.docid])
     whole = rules == _rules(fold.config) and not stale
@@ -207,14 +207,14 @@ def _present(fold: _Fold, row: Row) -> State | None:
 
 
 def calendar_of(db: Session, ns: int) -> Calendar:
-    """Return the days on which a namespace was used, as far as the log was folded."""
+    """Return the days on which a namespace was used, as far as the log is folded."""
     days = meta.get_json(db, f"{_DAYS}{ns}")
     sound = isinstance(days, list) and all(isinstance(day, int) for day in days)
     return Calendar(sorted(days) if sound else [])
 
 
 def states_of(db: Session, docids: Sequence[int]) -> dict[int, State]:
-    """Return the folded states of memories by row id; those that nothing happened to have none."""
+    """Return the folded states of memories by row id; those without events are left out."""
     return _load(db, docids)[0]
 
 
@@ -245,7 +245,7 @@ def waiting(db: Session, config: Dynamics) -> int:
 
 
 def catch_up(db: Session, config: Dynamics, most: int = BITE) -> bool:
-    """Fold the next events, and a few stale rows; tell whether there may be more."""
+    """Fold the next events, and a few stale rows; return whether there may be more."""
     rules, (event, known) = _rules(config), _FOLD.place(db)
     if known != rules:
         drop_rows(db)
@@ -269,7 +269,7 @@ def catch_up(db: Session, config: Dynamics, most: int = BITE) -> bool:
 
 
 def differing(db: Session, config: Dynamics, sample: int) -> list[int]:
-    """Fold some memories again, those used last; return the row ids of those stored otherwise."""
+    """Fold the memories used last again; return the row ids of those whose stored state differs."""
     event, rules = _FOLD.place(db)
     if rules != _rules(config):
         return []  # with other settings: they will all be folded again
@@ -287,7 +287,7 @@ def differing(db: Session, config: Dynamics, sample: int) -> list[int]:
 
 
 def forget_all(db: Session) -> None:
-    """Drop every row and all that is noted of them; the events remain."""
+    """Drop everything that was folded from the events; the events remain."""
     drop_rows(db)
     meta.drop_below(db, _DAYS)
     learnt_weights.forget_all(db)
@@ -349,7 +349,7 @@ def _is_use(happened: Happening) -> bool:
 
 
 def _about(fold: _Fold, found: Iterable[Happening]) -> Iterator[tuple[Happening, int, int]]:
-    """Yield for each event the memories it is about, with their place in the answer."""
+    """Yield each event with the memories it is about, and their rank in the answer."""
     first = SHOWN_FIRST
     for happened in found:
         if happened.kind == Event.RETRIEVED:
@@ -363,7 +363,7 @@ def _about(fold: _Fold, found: Iterable[Happening]) -> Iterator[tuple[Happening,
 
 
 def _load(db: Session, docids: Sequence[int]) -> tuple[dict[int, State], set[int]]:
-    """Read the states of memories by row id, and say which rows are stale or damaged."""
+    """Return the states of memories by row id, and which rows are stale or damaged."""
     found: dict[int, State] = {}
     spoilt: set[int] = set()
     query = f"SELECT docid, stale, {_COLUMNS} FROM dynamics WHERE docid {one_of_numbers()}"
@@ -377,7 +377,7 @@ def _load(db: Session, docids: Sequence[int]) -> tuple[dict[int, State], set[int
 
 
 def _read(values: dict[str, Any]) -> State | None:
-    """Make a state of the columns of a row; None if they are damaged."""
+    """Make a state from the columns of a row; None if they are damaged."""
     sums, sides = values.pop("sums"), (values.pop("supporting"), values.pop("opposing"))
     numbers = [value for name, value in values.items() if name != "used_at"]
     known = sums_in(sums)
@@ -396,7 +396,7 @@ def sums_in(blob: object) -> tuple[float, ...] | None:
 
 
 def _store(db: Session, docid: int, state: State | None) -> None:
-    """Write the state of a memory; None for a memory that nothing happened to."""
+    """Write the state of a memory; None deletes it."""
     if state is None:
         if db.execute("DELETE FROM dynamics WHERE docid = ?", (docid,)).rowcount:
             usage_events.dropped(db)
@@ -409,6 +409,6 @@ def _store(db: Session, docid: int, state: State | None) -> None:
 
 
 def _rules(config: Dynamics) -> str:
-    """Return a digest of the settings that the rows depend on; the others are used on reading."""
+    """Return a digest of the settings that the rows depend on; the others apply on reading."""
     kept = config.rates[1:], sorted(config.stability.items()), config.agent, config.half_life
     return blake2b(f"{_EDITION} {kept!r}".encode(), digest_size=8).hexdigest()

@@ -1,4 +1,4 @@
-"""Reading a whole namespace out of the ledger, and putting one in as it was. SQL only."""
+"""Read a whole namespace from the ledger, and insert one as it was. SQL only."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def vector(db: Session, docid: int, model: int) -> bytes | None:
 def links(db: Session, ns: int) -> Iterator[tuple[str, str, str, float]]:
     """Read the links of a namespace: from, to, relation, weight; damaged ones are left out.
 
-    So are those that comparing made of a text that is no longer there and was not compared again:
-    the importing store compares the memories as they are.
+    So are conflicts that were found in a text that has changed and was not compared again: the
+    importing store compares the memories as they are.
     """
     reworded = claim_rows.reworded(db, ns)
     found = db.execute(
@@ -81,7 +81,7 @@ def _warn(garbled: int, what: str) -> None:
 
 
 def known(db: Session, ns: int, row: Row) -> int | None:
-    """Find a memory from elsewhere that is here already, perhaps later, or raise ``IdConflict``."""
+    """Find an imported memory that is stored already, even if changed, or raise ``IdConflict``."""
     found = db.execute(
         "SELECT docid, created_at = ?3 OR content_hash = ?4 FROM memories"
         " WHERE ns = ?1 AND id = ?2",
@@ -98,7 +98,7 @@ def known(db: Session, ns: int, row: Row) -> int | None:
 
 
 def begin_import(db: Session, name: str, namespaces: Iterable[int]) -> dict[int, int]:
-    """Note that an import begins, or read when it did if it was cut off before.
+    """Note that an import begins, or read the note if it was interrupted before.
 
     Its name is the same for the same file into the same namespaces. Returns the newest revision of
     each namespace when the import began.
@@ -112,20 +112,20 @@ def begin_import(db: Session, name: str, namespaces: Iterable[int]) -> dict[int,
 
 
 def imported_to(db: Session, name: str) -> int | None:
-    """Return the last line of an import that is in; None if all of it is, and its note gone."""
+    """Return the last line of an import that is stored; None if all is, and its note is gone."""
     noted = meta.get_json(db, name)
     return None if noted is None else int(noted["line"])
 
 
 def note_imported(db: Session, name: str, line: int) -> None:
-    """Note the last line that is in; one that was noted before by somebody else stays."""
+    """Note the last line that is stored, unless somebody else has noted a later one."""
     noted = meta.get_json(db, name)
     if noted is not None and noted["line"] < line:
         meta.put(db, name, json.dumps(noted | {"line": line}))
 
 
 def end_import(db: Session, name: str) -> None:
-    """Note that all of an import is in."""
+    """Delete the note of an import that is complete."""
     meta.drop(db, name)
 
 
@@ -137,8 +137,8 @@ def put(
 ) -> None:
     """Insert memories as they were elsewhere, with their earlier states and vectors.
 
-    Each is a row that is not there yet, what full text indexes of it, its states, oldest first, and
-    its vector, which the embedder of the number made; None to leave vectors out.
+    Each is a new row, what full text indexes of it, its states, oldest first, and its vector, or
+    None. ``model`` is the number of the embedder of the vectors; None to leave them out.
     """
     memories.insert_rows(db, ns, [(row, columns) for row, columns, _, _ in arrivals])
     for row, _, earlier, blob in arrivals:
@@ -162,7 +162,7 @@ def _put_vector(db: Session, row: Row, blob: bytes, model: int) -> None:
 
 
 def put_link(db: Session, ns: int, ends: tuple[str, str], relation: str, weight: float) -> bool:
-    """Link two memories unless they are linked so; tells whether a link was made."""
+    """Link two memories unless that link exists; return whether a link was made."""
     docids = memories.docids_of(db, ns, ends)
     if set(ends) - docids.keys():
         return False
@@ -177,7 +177,7 @@ def put_event(
     memory_id: str | None,
     detail: Mapping[str, Any] | None,
 ) -> bool:
-    """Append an event of elsewhere; tells whether its memory is still here, if it has one."""
+    """Append an imported event; return False, without appending, if its memory is not here."""
     known = {} if memory_id is None else memories.docids_of(db, ns, [memory_id])
     docid = known.get(memory_id or "")
     if memory_id is not None and docid is None:

@@ -1,7 +1,7 @@
-"""The events of the log that uses and verdicts are, and how far the folds of them have come.
+"""The uses and verdicts in the log of events, and how far they have been folded.
 
-Of an event that is not as it was written, nothing is read. One that comes from a file may say
-anything in its detail: what is not of the right kind is taken for not said.
+An event that is not as it was written is not read. An imported one may have anything in its detail:
+a value of the wrong type counts as absent.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OWN = (
     *sorted(SAID), Event.REINFORCED, Event.FOLDED, Event.REPLAYED, Event.RETRACTED, Event.DOUBTED,
     Event.APPROVED, Event.REPLACED,
 )  # fmt: skip
-"""Events of one memory that matter here; what was shown is in events of the namespace."""
+"""Events of one memory that matter here; what was shown is in events without a memory."""
 
 _TAKEN_BACK = frozenset({*SAID, Event.FOLDED, Event.REPLAYED})
 """Events that a retraction can take back; it can take back another retraction as well."""
@@ -36,7 +36,7 @@ _EVENT = "event, ns, at, kind, docid, detail, seal"
 
 
 def _is_one_of(kinds: Iterable[str]) -> str:
-    """Return the condition that an event is of some kinds: words of memento, never bound."""
+    """Return the condition that an event is of some kinds: constants, so they are not bound."""
     names = ", ".join(f"'{kind}'" for kind in kinds)
     return f"kind IN ({names})"
 
@@ -46,7 +46,7 @@ _SHOWN = (
     f"ns = ? AND event > ? AND event <= ? AND kind = '{Event.RETRIEVED}' AND {contains('detail')}"
 )
 LAST = (1 << 63) - 1
-"""A number that no event has."""
+"""The largest number, which no event has."""
 
 
 T = TypeVar("T")
@@ -56,7 +56,7 @@ Name: TypeAlias = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """An event of the log, as the folds read it; what it says beside its columns is ``detail``."""
+    """An event of the log, as the folds read it; ``detail`` holds what has no column."""
 
     event: int
     ns: int
@@ -66,18 +66,18 @@ class Happening:
     detail: Mapping[str, Any]
 
     def _said(self, key: str, kind: type[T]) -> T | None:
-        """Return what the detail says; None if it does not say, or nothing of that type."""
+        """Return a value of the detail; None if it is absent or of another type."""
         found = self.detail.get(key)
         return found if type(found) is kind else None
 
     @property
     def source(self) -> str | None:
-        """Class of who said it; None if it does not say."""
+        """Trust class of who said it; None if unknown."""
         return self._said("source", str)
 
     @property
     def name(self) -> Name:
-        """Its name in a retraction: numbers of events change when they are imported."""
+        """Its name in a retraction, since the numbers of events change when they are imported."""
         own = (self.kind, self.at, self.source, self.member)
         return (*own, self.change) if self.kind == Event.RETRACTED else own
 
@@ -102,7 +102,7 @@ class Happening:
 
     @property
     def counts_again(self) -> bool:
-        """Whether it takes back a retraction: something counts again that did not."""
+        """Whether it takes back a retraction, so that something counts again."""
         return self.kind == Event.RETRACTED and self.detail.get("verdict") == Event.RETRACTED
 
     @property
@@ -117,13 +117,13 @@ class Happening:
 
     @property
     def since(self) -> int:
-        """When it has its effect: a memory that was folded into another one was said before."""
+        """When it takes effect; for ``folded``, when the folded memory was said."""
         said = self._said("since", int) if self.kind == Event.FOLDED else None
         return self.at if said is None else said
 
     @property
     def rank(self) -> int:
-        """Place of the memory in the answer that the event is about, >= 1."""
+        """Rank of the memory in the answer that the event is about, >= 1."""
         said = self._said("rank", int)
         return said if said is not None and said > 0 else 1
 
@@ -143,18 +143,18 @@ class Happening:
 
     @property
     def begins_anew(self) -> bool:
-        """Whether what happened before is of no account: another text, or not approved yet."""
+        """Whether earlier events no longer count: the text changed, or it was approved only now."""
         return self.kind == Event.APPROVED or (self.kind == Event.REPLACED and bool(self.detail))
 
     def weight(self, agent: float) -> float:
-        """Return how much it counts by its source: the user's 1, the agent's this."""
+        """Return its weight by its source: 1 for the user, ``agent`` for the agent, else 0."""
         return {Trust.USER.value: 1.0, Trust.AGENT.value: agent}.get(self.source or "", 0.0)
 
 
 def standing_ones(found: Sequence[Happening]) -> Iterator[Happening]:
-    """Yield the events that were not retracted later, and no retractions, in the same order.
+    """Yield the events that were not retracted later, without retractions, in the same order.
 
-    A retraction that was taken back itself takes nothing back.
+    A retraction that was itself taken back has no effect.
     """
     gone: set[tuple[int | None, Name | None]] = set()
     standing: list[Happening] = []
@@ -172,13 +172,13 @@ def standing_ones(found: Sequence[Happening]) -> Iterator[Happening]:
 def written_by(db: Session, ns: int, changes: Mapping[int, int]) -> list[Happening]:
     """Read the events that changes wrote and that undo takes back, in order.
 
-    The changes are numbers to moments: an event that was imported may name a change of another
-    store, but not one of the same moment.
+    ``changes`` maps numbers to moments: an imported event may name a change of another store, but
+    not one with the same moment.
     """
     if not changes:
         return []
     span = min(changes.values()), max(changes.values())
-    found = _read(  # by row id, so that answers, which are most of the log, are not read
+    found = _read(  # by row id, so as not to read answers, which are most of the log
         db,
         f"docid BETWEEN ? AND ? AND at BETWEEN ? AND ?"
         f" AND {_is_one_of((Event.REPLAYED, Event.RETRACTED))}",
@@ -200,14 +200,14 @@ def told_of(db: Session, docid: int) -> list[Happening]:
 
 
 def were_judged(db: Session, docids: Iterable[int]) -> bool:
-    """Return whether there ever was a verdict on one of some memories, taken back or not."""
+    """Return whether one of some memories ever got a verdict, even if it was taken back."""
     kinds = ", ".join(f"'{kind}'" for kind in sorted(VERDICTS))
     query = f"SELECT 1 FROM events WHERE docid {one_of_numbers()} AND kind IN ({kinds}) LIMIT 1"
     return single(db, query, (listed(docids),)) is not None
 
 
 def told_lately(db: Session, docid: int, since: float) -> list[Happening]:
-    """Read what ``told_of`` does from after a moment on, and every retraction, in order."""
+    """Read what ``told_of`` reads, if later than a moment or a retraction, in order."""
     where = f"{_TOLD} AND (at > ? OR kind = '{Event.RETRACTED}')"
     return _read(db, where, (docid, 0, LAST, since))
 
@@ -229,7 +229,7 @@ def happening(db: Session, ns: int, event: int) -> Happening | None:
 
 
 def outcomes_after(db: Session, one: Happening, most: int) -> list[Happening]:
-    """Read the outcomes of the moment and source of an event, among the events right after it."""
+    """Read the outcomes with the moment and source of an event, among the next ``most`` events."""
     where = f"event > ? AND event <= ? AND ns = ? AND at = ? AND kind = '{Event.OUTCOME}'"
     found = _read(db, where, (one.event, one.event + most, one.ns, one.at))
     return [other for other in found if other.source == one.source]
@@ -242,7 +242,7 @@ def verdicts(db: Session, ns: int, source: str) -> list[Happening]:
 
 
 def of_memory(db: Session, row: Row, since: int, upto: int | None) -> list[Happening]:
-    """Read the events of one memory that came after one and up to another (None: all), in order."""
+    """Read the events of one memory after one event and up to another (None: all), in order."""
     last = LAST if upto is None else upto
     found = _read(db, _TOLD, (row.docid, since, last))
     shown = _read(db, _SHOWN, (row.ns, since, last, json.dumps(row.id)))
@@ -267,7 +267,7 @@ def after(db: Session, event: int, most: int) -> tuple[list[Happening], int, int
 def next_from(db: Session, ns: int, event: int, at: int, but: Collection[str]) -> Happening | None:
     """Read the first sound event of a namespace from a moment on, after the event of a number.
 
-    Some kinds are passed over (``but``).
+    Events of the kinds in ``but`` are skipped.
     """
     query = (
         f"SELECT {_EVENT} FROM events WHERE event > ? AND ns = ? AND at >= ?"
@@ -281,7 +281,7 @@ def next_from(db: Session, ns: int, event: int, at: int, but: Collection[str]) -
 
 
 def is_doubted(db: Session, docid: int, by: object, since: int) -> bool:
-    """Return whether a memory was doubted because of another one, by its id, from a moment on."""
+    """Return whether a memory was doubted since a moment because of the memory ``by``, an id."""
     query = "SELECT detail FROM events WHERE docid = ? AND kind = ? AND at >= ?"
     found = db.execute(query, (docid, Event.DOUBTED, since))
     return any(mapping_in(detail).get("by") == by for (detail,) in found)
@@ -290,8 +290,8 @@ def is_doubted(db: Session, docid: int, by: object, since: int) -> bool:
 class Fold(NamedTuple):
     """How far one of the folds has read the log: a row of ``meta``.
 
-    It has the number of the last event that was folded, and the rules that it was folded by.
-    ``kinds`` are those of the events that are folded, if each is about one memory.
+    The row has the number of the last folded event, and the rules of the fold. ``kinds`` are the
+    kinds of events that are folded, if each is about one memory.
     """
 
     name: str
@@ -311,14 +311,14 @@ class Fold(NamedTuple):
     def is_behind(self, db: Session, rules: str, *, takes_over: bool) -> bool:
         """Return whether there is anything to fold.
 
-        What was folded by other rules is, if this process ``takes_over``: two that both insist on
-        it would never come to rest.
+        What was folded by other rules counts only if this process ``takes_over``: two processes
+        that both did so would never come to rest.
         """
         event, known = self.place(db)
         return takes_over if known not in ("", rules) else newest(db) > event
 
     def step_back(self, db: Session, last: int) -> None:
-        """Note that no event after one is left: the next may get numbers that were passed."""
+        """Note that no event after one is left: new ones may get the numbers of deleted ones."""
         event, rules = self.place(db)
         if last < event:
             self.move(db, last, rules)
@@ -332,7 +332,7 @@ class Fold(NamedTuple):
         of: Sequence[int] = (),
         most: int = EVERY,
     ) -> list[Any]:
-        """Read the rows of the events after one and up to another, under one more condition."""
+        """Read the rows of the events after one and up to another, under the condition ``only``."""
         query = (
             f"SELECT {_EVENT} FROM events WHERE event > ? AND event <= ?"
             f" AND {_is_one_of(self.kinds)} AND docid IS NOT NULL {only} ORDER BY event LIMIT ?"
@@ -342,9 +342,9 @@ class Fold(NamedTuple):
     def next_bite(
         self, db: Session, rules: str, most: int, forget: Callable[[Session], None]
     ) -> tuple[list[Happening], int, bool] | None:
-        """Read the next events, after what other rules folded is forgotten; None at the end.
+        """Read the next events, first dropping what other rules folded; None at the end.
 
-        They are the sound ones, up to which event that is, and whether there may be more.
+        Returns the sound events, the last event that was read, and whether there may be more.
         """
         event, known = self.place(db)
         if known not in ("", rules):
@@ -379,7 +379,7 @@ _SINCE = (
 
 
 def next_stamp(db: Session) -> int:
-    """Return the stamp of what is written now."""
+    """Return the next stamp, for what is written now."""
     return int(single(db, _NEXT))
 
 

@@ -1,4 +1,4 @@
-"""Embeddings and the backlog of what the indexer still owes.
+"""Embeddings, and the backlog of the indexer.
 
 A memory that is not in the full text yet has no line in the backlog either; see ``contract.Words``.
 With 300,000 lines in the backlog each read of its lines takes some milliseconds at most: it seeks
@@ -25,15 +25,15 @@ from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.status import sql
 
 CANARY = "canary:"
-"""Before the number of an embedder: the name in ``meta`` of a vector it once made."""
+"""Prefix of the name in ``meta`` of a vector that an embedder made; its number follows."""
 BITE = 1024
-"""Vectors read at once."""
+"""Maximum number of vectors read at once."""
 MARKS = 32
-"""Marks of derived files of one kind and namespace that are known; so many machines can keep
-theirs."""
+"""Maximum number of known marks of derived files of one kind and namespace, and so of machines that
+can keep such a file."""
 LOOK = 1_024
-"""Maximum number of lines, or rows of a session, that a search for the newest owed ones looks
-at."""
+"""Maximum number of lines, or rows of a session, that are searched for the newest without a
+vector."""
 
 _ENDED, _OWED = sql("ended"), sql("owed_vector")
 _INDEXED = f"{sql('in_index')} AND tier <> 'short'"
@@ -44,7 +44,7 @@ _UNLISTED = (
     " AND docid NOT IN (SELECT docid FROM embeddings)"
     " AND docid NOT IN (SELECT docid FROM backlog)"
 )
-"""The memories that ``Words.index_next`` will owe a vector when the index takes them."""
+"""The memories that ``Words.index_next`` will queue for a vector when it indexes them."""
 _LINES = (
     "SELECT docid, backlog.rev, op, id, tier, status, coalesce(actor, role, ''), text"
     " FROM backlog JOIN memories USING (docid)"
@@ -74,7 +74,7 @@ class Owed(NamedTuple):
 
 
 class Lacking(NamedTuple):
-    """A memory without a vector, and the characters of its text."""
+    """A memory without a vector, and the number of characters of its text."""
 
     docid: int
     chars: int
@@ -88,7 +88,7 @@ class Place(NamedTuple):
 
 
 def embedder_id(db: Session, name: str, dim: int) -> int:
-    """Return the number of an embedder, giving it one if it is new. Inside a transaction."""
+    """Return the number of an embedder, adding it if it is new. Inside a transaction."""
     db.execute(f"INSERT INTO embedders (name, dim) VALUES (?, ?) {SKIP_IF_THERE}", (name, dim))
     return int(single(db, "SELECT model FROM embedders WHERE name = ? AND dim = ?", (name, dim)))
 
@@ -103,7 +103,7 @@ def embedders(db: Session, ns: int) -> dict[str, int]:
 
 
 def working(db: Session, name: str, dim: int) -> tuple[str | None, int | None]:
-    """Return the identity of the embedder this store works with, and the number of one, if known.
+    """Return the identity of the embedder this store works with, and the number of a named one.
 
     One statement, since every query asks.
     """
@@ -116,10 +116,10 @@ def working(db: Session, name: str, dim: int) -> tuple[str | None, int | None]:
 
 
 def retire(db: Session, model: int) -> None:
-    """Let the vectors of an embedder be those of an earlier one of that name. In a transaction.
+    """Rename an embedder whose weights changed, with its vectors. Inside a transaction.
 
-    Its number stays theirs; the name is free for the weights in use, which get another number.
-    The Chroma folder fed with them is not known again.
+    The old vectors keep its number; the name is free for the new weights, which get another number.
+    The Chroma folder with the old vectors is no longer known.
     """
     db.execute(
         "UPDATE embedders SET name = name || ', earlier ' || model WHERE model = ?", (model,)
@@ -129,13 +129,13 @@ def retire(db: Session, model: int) -> None:
 
 
 def canary(db: Session, model: int) -> bytes | None:
-    """Return the vector of the one text by which the weights of an embedder are known again."""
+    """Return the vector of the text by which changed weights of an embedder are noticed."""
     found = meta.get(db, f"{CANARY}{model}")
     return None if found is None else bytes(found)
 
 
 def set_canary(db: Session, model: int, vector: bytes) -> None:
-    """Keep that vector, unless there is one. Inside a transaction."""
+    """Store that vector, unless there is one. Inside a transaction."""
     named = (f"{CANARY}{model}", vector)
     db.execute(f"INSERT INTO meta VALUES (?, ?) {SKIP_IF_THERE}", named)
 
@@ -165,7 +165,7 @@ def mark(db: Session) -> str | None:
 
 
 def set_mark(db: Session, mark: str) -> None:
-    """Keep the mark of the Chroma folder that is fed from now on. Inside a transaction."""
+    """Store the mark of the Chroma folder that is fed from now on. Inside a transaction."""
     meta.put(db, "chroma", mark)
 
 
@@ -175,9 +175,9 @@ def generations(db: Session) -> list[str]:
 
 
 def begin_generation(db: Session, model: int, mark_before: str | None, new: str) -> bool:
-    """Owe all rows to a new index on a server; False if another process began one since.
+    """Queue all rows for a new index on a server; False if another process began one since.
 
-    ``mark_before`` is the mark that was found wanting. Inside a transaction.
+    ``mark_before`` is the mark of the index to be replaced. Inside a transaction.
     """
     if mark(db) != mark_before:
         return False
@@ -196,17 +196,17 @@ def end_generations(db: Session, gone: Collection[str]) -> None:
 
 
 def next_stamp(db: Session) -> int:
-    """Return the stamp of vectors that are stored now."""
+    """Return the next stamp, for vectors that are stored now."""
     query = "UPDATE meta SET value = value + 1 WHERE name = 'stamp' RETURNING value"
     return int(single(db, query))
 
 
 def store(db: Session, model: int, vectors: Iterable[tuple[Owed, bytes]]) -> None:
-    """Keep vectors whose text has not changed since, and hand their rows on to the index.
+    """Store vectors whose text has not changed since, and queue their rows for the index.
 
-    Rows of the short tier are done with that, as the long tier's index does not hold them; hidden
-    ones leave it, if they were in it. Vectors of an embedder that another process has replaced
-    meanwhile are dropped.
+    Rows of the short tier are then done, as the long tier's index does not hold them; superseded
+    ones are queued to leave it. Vectors of an embedder that another process has replaced meanwhile
+    are dropped.
     """
     if (current := current_model(db)) is None or current[0] != model:
         return
@@ -248,10 +248,10 @@ def lines_of(db: Session, docids: Iterable[int], ops: Sequence[str]) -> list[Owe
 
 
 def settle(db: Session, lines: Iterable[Owed], fed: str | None = None) -> bool:
-    """Strike lines off the backlog unless their row changed since they were read.
+    """Remove lines from the backlog unless their row changed since they were read.
 
-    If ``fed`` is given, it is the mark of the index that took them: nothing is struck off, and it
-    returns False, if another process began a new one meanwhile.
+    ``fed`` is the mark of the index that took them, if any: if another process began a new index
+    meanwhile, nothing is removed and the result is False.
     """
     if fed is not None and mark(db) != fed:
         return False
@@ -263,13 +263,13 @@ def settle(db: Session, lines: Iterable[Owed], fed: str | None = None) -> bool:
 
 
 def still_owed(db: Session, lines: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return those of these (row id, revision) that still wait to be embedded."""
+    """Return those lines (row id, revision) that still wait to be embedded."""
     query = "SELECT 1 FROM backlog WHERE docid = ? AND rev = ? AND op = 'embed'"
     return [line for line in lines if single(db, query, line)]
 
 
 def backlog_size(db: Session, ns: int | None = None) -> dict[str, int]:
-    """Count the backlog by operation, with what full text lacks too and so has no line yet."""
+    """Count the backlog by operation, with rows that full text lacks and that have no line yet."""
     low, high = (0, 1 << 62) if ns is None else docid_range(ns)
     query = (
         "SELECT op, count(*) FROM (SELECT op FROM backlog WHERE docid BETWEEN ?1 AND ?2 UNION ALL"
@@ -286,7 +286,7 @@ def any_owed(db: Session) -> bool:
 
 
 def is_behind(db: Session, most: int) -> bool:
-    """Return whether the backlog has more than so many lines."""
+    """Return whether the backlog has more than ``most`` lines."""
     query = "SELECT count(*) FROM (SELECT 1 FROM backlog LIMIT ?) AS lines"
     return bool(single(db, query, (most + 1,)) > most)
 
@@ -303,13 +303,13 @@ def owed_in(db: Session, ns: int, most: int) -> int:
 
 
 def waiting_in(db: Session, ns: int, most: int) -> list[int]:
-    """Return the row ids of a namespace that are on the backlog, ``most`` if there are more."""
+    """Return row ids of a namespace that are on the backlog, at most ``most``."""
     query = "SELECT docid FROM backlog WHERE docid BETWEEN ? AND ? LIMIT ?"
     return column(db, query, (*docid_range(ns), most))
 
 
 def spaces(db: Session, after: int, most: int) -> list[int]:
-    """Return the namespaces that need vectors, in order from the one after a number round to it."""
+    """Return the namespaces that need vectors, ascending from ``after``, then wrapping round."""
     found = list(_spaces(db, after, None, most))
     return [*found, *_spaces(db, 0, after, most - len(found))]
 
@@ -325,7 +325,7 @@ def _spaces(db: Session, after: int, last: int | None, most: int) -> Iterator[in
 
 
 def window(db: Session, low: int, high: int, most: int, *, newest: bool = False) -> list[Place]:
-    """Read the first lines between two row ids, or the last ones."""
+    """Read the first lines between two row ids that wait to be embedded, or the last ones."""
     order = "DESC" if newest else "ASC"
     query = (
         "SELECT docid, rev FROM backlog WHERE docid BETWEEN ? AND ? AND op = 'embed'"
@@ -337,11 +337,11 @@ def window(db: Session, low: int, high: int, most: int, *, newest: bool = False)
 def newest(db: Session, ns: int, sessions: Sequence[str], rows: int, chars: int) -> list[Lacking]:
     """Find the newest memories of a namespace that an answer could need and that lack a vector.
 
-    Active and superseded ones, newest first: of some sessions, or of all if none are given; at most
-    so many rows, and characters together (but one is returned in any case).
+    Active and superseded ones, newest first, of some sessions, or of all if none are given. At most
+    ``rows`` memories with ``chars`` characters in all, but one even if it is longer.
     """
     some = f" AND session {one_of()}" if sessions else ""
-    unlisted = f"{_UNLISTED} WHERE namespaces.ns = ?{some}"  # as full text lacks them too
+    unlisted = f"{_UNLISTED} WHERE namespaces.ns = ?{some}"  # full text lacks these too
     found = _lacking(db, unlisted, (ns, *([listed(sessions)] if sessions else []), rows))
     for session in sessions:
         found |= _lacking(
@@ -390,7 +390,7 @@ def read(db: Session, docids: Iterable[int], model: int) -> dict[int, bytes]:
 
 
 def since(db: Session, ns: int, model: int, stamp: int) -> Iterator[list[tuple[int, bytes]]]:
-    """Yield the vectors stored after a stamp in bites: (row id, vector) in order of arrival."""
+    """Yield the vectors stored after a stamp in lists of (row id, vector), in order of arrival."""
     which, values = f"docid >> {SEQ_BITS} = ? AND stamp > ?", (ns, stamp)
     if stamp == 0:  # everything: walk the rows, not the index of stamps
         which, values = "docid BETWEEN ? AND ?", docid_range(ns)
@@ -401,7 +401,7 @@ def since(db: Session, ns: int, model: int, stamp: int) -> Iterator[list[tuple[i
 
 
 def count(db: Session, ns: int) -> int:
-    """Count the vectors of a namespace, of whatever embedder, without reading them."""
+    """Count the vectors of a namespace, of any embedder, without reading them."""
     query = f"SELECT count(*) FROM embeddings WHERE docid >> {SEQ_BITS} = ?"
     return int(single(db, query, (ns,)))
 
@@ -435,7 +435,7 @@ def sample(db: Session, model: int, size: int) -> list[tuple[int, str, bytes]]:
 
 
 def any_indexed(db: Session) -> bool:
-    """Return whether there is any row that the long tier's index should hold by now."""
+    """Return whether there is any row that should be in the long tier's index by now."""
     query = (
         "SELECT 1 FROM embeddings WHERE docid NOT IN (SELECT docid FROM backlog) AND docid IN"
         f" (SELECT docid FROM memories WHERE {_INDEXED}) LIMIT 1"
@@ -444,16 +444,16 @@ def any_indexed(db: Session) -> bool:
 
 
 def is_left_unfed(db: Session) -> bool:
-    """Return whether the long tier's index should hold rows, and no line of the backlog opens it.
+    """Return whether the long tier's index should hold rows, and no line makes anyone open it.
 
-    A line that does sees whether the index was lost.
+    Whoever opens the index for a line notices whether it was lost.
     """
     query = "SELECT 1 FROM backlog JOIN memories USING (docid) WHERE op <> 'embed' LIMIT 1"
     return single(db, query) is None and any_indexed(db)
 
 
 def owe_index(db: Session, model: int) -> int:
-    """Owe the long tier's index every row it should hold; returns how many."""
+    """Queue every row that the long tier's index should hold; return how many."""
     return db.execute(
         "INSERT INTO backlog SELECT docid, rev, 'index' FROM embeddings JOIN memories USING (docid)"
         f" WHERE model = ? AND {_INDEXED}"
@@ -464,13 +464,13 @@ def owe_index(db: Session, model: int) -> int:
 
 
 def owe_index_anew(db: Session) -> None:
-    """Owe the long tier's index all it should hold, made by whatever embedder is in use."""
+    """Queue every row that the long tier's index should hold, for the current embedder."""
     if (current := current_model(db)) is not None:
         owe_index(db, current[0])
 
 
 def owe_embedding(db: Session, model: int | None) -> int:
-    """Owe a vector to every row that has none of this embedder; returns how many."""
+    """Queue every row that has no vector of this embedder; return how many."""
     return db.execute(
         "INSERT INTO backlog SELECT docid, rev, 'embed' FROM memories LEFT JOIN embeddings"
         f" USING (docid) WHERE {differs('model', '?1')} OR ?1 IS NULL"
@@ -492,19 +492,19 @@ class Facts(NamedTuple):
 
 
 def facts(db: Session, kind: str, ns: int) -> Facts:
-    """Read what a derived file of this kind has to agree with."""
+    """Read the facts with which a derived file of this kind must agree."""
     marks = str(meta.get(db, f"{kind}:{ns}") or "").split()
     return Facts(int(meta.get(db, "stamp")), memories.erased_at(db, ns), tuple(marks))
 
 
 def adopt(db: Session, kind: str, ns: int, mark: str, *, erased: int) -> bool:
-    """Note that a file with a mark is this ledger's, if it may be named; tells whether it may.
+    """Store the mark of a derived file as this ledger's, if allowed; return whether it was.
 
-    It may not if something is being erased, or was after the moment from which its content is:
-    then ``erased`` is not ``memories.erased_at`` any more. The marks before it stay known: they are
-    of earlier states, and each machine that has the ledger on a server has a file of its own. To be
-    called inside the transaction in which it is named: an erasure is one too, after which the files
-    are looked through, so none that holds what it erased is named later.
+    It is not if something is being erased, or was erased since the content was read: then
+    ``erased`` differs from ``memories.erased_at``. Earlier marks stay known: they are of earlier
+    states, and each machine that has the ledger on a server has a file of its own. Call it inside
+    the transaction in which the file gets its name: an erasure is a transaction too, after which
+    the files are searched, so no file with erased content gets its name later.
     """
     if memories.erased_at(db, ns) != erased or erasure.is_under_way(db):
         return False

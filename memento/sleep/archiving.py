@@ -1,4 +1,4 @@
-"""Archive what nobody needs: forgotten by the days of use, never used, of a perishable kind."""
+"""Archive faded memories of a perishable kind that nobody used."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _TINY = 1e-9
 def plan(session: Session, night: Night) -> Plan:
     """Find the memories to archive, the most forgotten first.
 
-    A quota (``Sleep.most_active``) is met first from the same memories, and then from others; if
-    that does not suffice, the plan says so.
+    If more than ``Sleep.most_active`` would stay active, other unused memories follow; ``skipped``
+    counts those that are still over the quota.
     """
     sleep = night.config.sleep
     rows = [row for row in sleep_rows.active(session, night.ns) if row.key is None]
@@ -48,7 +48,7 @@ def plan(session: Session, night: Night) -> Plan:
 
 
 def _faded(one: Felt, config: Config) -> bool:
-    """Return whether a memory may go for being forgotten."""
+    """Return whether a memory has faded, and neither kind, importance nor verdicts keep it."""
     sleep, row = config.sleep, one.row
     prior = formulas.mean(formulas.prior(row.trust))
     return (
@@ -64,7 +64,7 @@ def _order(one: Felt) -> tuple[float, int]:
 
 
 def _rank(one: Felt, sleep: Sleep) -> tuple[bool, float, int]:
-    """Order memories for a quota: the perishable kinds first, then by what they are worth."""
+    """Return the sort key for the quota: perishable kinds first, then the lowest worth."""
     lasting = one.row.kind not in sleep.perishable
     worth = one.standing.retention * (one.row.importance if lasting else 1.0)
     return lasting, worth, one.row.docid
@@ -78,7 +78,7 @@ def _unused(session: Session, found: Sequence[Felt], cited: set[str]) -> Iterato
 
 
 def _is_needed(session: Session, row: Row) -> bool:
-    """Return whether somebody used a memory or brought it back, or it is the end of a chain."""
+    """Return whether a memory was used, was archived before, or supersedes another."""
     if memories.count_states(session, row.docid, Reason.ARCHIVED):
         return True
     told = usage_events.standing_ones(usage_events.told_of(session, row.docid))

@@ -37,26 +37,26 @@ from memento.write.remember import remember
 from memento.write.steps import FOUND
 
 COMMON = 0.05
-"""Maximum share of the statements that may have a word for it to name a topic."""
+"""Maximum share of the statements that contain a word, for that word to name a topic."""
 WIDEST = 200
-"""Maximum number of statements that may have it."""
+"""Maximum number of statements that contain such a word."""
 _LETTERS = 3
 """Minimum number of letters in such a word."""
 _REPEATS = 0.7
-"""Weight of the likeness to what was chosen already, against that to the centroid."""
+"""Weight of the cosine to a statement already chosen, relative to that to the centroid."""
 
 NEAR = 0.55
 """Minimum cosine of a statement to another one of its topic."""
 OVERLAP = 0.15
-"""The same for a store without an embedder, as the cosine of their words."""
+"""The same for a store without an embedder, whose vectors are those of `_of_words`."""
 FEWEST, LARGEST = 4, 40
 """Minimum and maximum number of statements in an article."""
 CHARS = 1_200
 """Maximum number of characters in an article."""
 MOST = 20_000
-"""Maximum number of statements of a scope that are looked at, the newest ones."""
+"""Maximum number of statements of a scope that are considered, the newest ones."""
 _SAME = 0.5
-"""Share of an article's sources that a topic has, from which the article is that topic's."""
+"""Minimum share of an article's sources in a topic, for the article to belong to the topic."""
 _NEVER = frozenset({Kind.ARTICLE, Kind.RULE, Kind.QUESTION})
 IMPORTANCE = 0.6
 """Importance of an article, see ``admit.importance``."""
@@ -76,9 +76,8 @@ def _topics_of(
     """Find the topics of some statements, the largest first; each statement is in one at most.
 
     Args:
-        words: Number of each statement to its content words.
-        points: Returns the vectors of some of them, (n, dim), unit length.
-        settings: How many statements a topic may have.
+        words: Maps the number of each statement to its content words.
+        points: Returns the vectors of some of them, (n, dim), length <= 1.
         near: Minimum cosine of each to another one, [0, 1].
     """
     found: set[Topic] = set()
@@ -95,7 +94,7 @@ def _topics_of(
 
 
 def _sharing(words: Mapping[int, frozenset[str]]) -> list[Topic]:
-    """Return the statements that share a word which few others have, each group once."""
+    """Return the groups of statements that share a rare word, each group once."""
     by_word: dict[str, list[int]] = defaultdict(list)
     for number in sorted(words):
         for word in words[number]:
@@ -107,7 +106,7 @@ def _sharing(words: Mapping[int, frozenset[str]]) -> list[Topic]:
 
 
 def _linked(members: Sequence[int], points: Floats, near: float) -> list[Topic]:
-    """Link statements that are near, the nearest first, up to the size of a topic."""
+    """Group statements whose cosine is at least ``near``, the nearest first, `LARGEST` at most."""
     cosines = points @ points.T
     rows, columns = np.nonzero(np.triu(cosines >= near, k=1))
     pairs = zip((-cosines[rows, columns]).tolist(), rows.tolist(), columns.tolist(), strict=True)
@@ -126,8 +125,8 @@ def _central(members: Sequence[int], points: Floats, prices: Sequence[int], room
 
     Args:
         members: Numbers of its statements.
-        points: Their vectors, (n, dim), unit length.
-        prices: The characters that each takes.
+        points: Their vectors, (n, dim), length <= 1.
+        prices: Number of characters that each takes.
         room: Maximum number of characters in all.
     """
     middle = points.sum(axis=0)
@@ -149,7 +148,7 @@ def _central(members: Sequence[int], points: Floats, prices: Sequence[int], room
 
 
 def _of_words(said: Sequence[frozenset[str]]) -> Floats:
-    """Return vectors of unit length by which texts with common words are near, (n, words)."""
+    """Return vectors of the words that several texts share, (n, words + 1), length <= 1."""
     counts = Counter(word for each in said for word in each)
     places = {word: at for at, word in enumerate(sorted(w for w, n in counts.items() if n > 1))}
     points = np.zeros((len(said), len(places) + 1), np.float32)
@@ -160,18 +159,17 @@ def _of_words(said: Sequence[frozenset[str]]) -> Floats:
 
 
 def id_of(session: Session, ns: int, sources: Sequence[Row]) -> str:
-    """Return the id of the article that is first made of some memories: the same in every store."""
+    """Return the id of a new article made from some memories; it is the same in every store."""
     named = [list(namespaces.labels_of(session, ns)), sorted(row.id for row in sources)]
     return str(uuid.uuid5(_IDS, json.dumps(named, ensure_ascii=False)))
 
 
 Writing: TypeAlias = tuple[int, tuple[int, ...]]
-"""Row id of an article, 0 for a new one, and of the memories it is to be made of: none to
-withdraw it."""
+"""Row id of an article, 0 for a new one; and the row ids of its sources, empty to withdraw it."""
 
 
 def plan(session: Session, night: Night) -> Plan:
-    """Find the articles to write, to write again and to withdraw."""
+    """Find the articles to write, to rewrite and to withdraw."""
     shelf = _Shelf(session, night, quotes.of_namespace(session, night.ns))
     told = Counter[str]()
     by_scope: dict[str, deque[Row]] = defaultdict(lambda: deque(maxlen=MOST))
@@ -226,15 +224,15 @@ def _topics(
 
 @dataclass(slots=True)
 class _Shelf:
-    """The articles that are there, and which topic each one is about.
+    """The existing articles, matched to the topics that were found.
 
     Attributes:
-        session: Of the job.
+        session: The session of the job.
         night: The sleep.
         every: The articles, whatever their status.
         parents: The ids of the sources of each.
-        used: Row ids of those whose topic was found.
-        shown: Ids that were retrieved since a moment, by that moment.
+        used: Row ids of the articles that were matched to a topic.
+        shown: Maps a moment to the ids that were retrieved since.
     """
 
     session: Session
@@ -250,7 +248,7 @@ class _Shelf:
     def writing(
         self, topic: Sequence[Row], chosen: Sequence[Row], told: Counter[str]
     ) -> list[Writing]:
-        """Say what is to be written about a topic: at most one article."""
+        """Return what to write about a topic: at most one article."""
         article = self._about(topic)
         if article is None:
             named = id_of(self.session, self.night.ns, chosen)
@@ -264,7 +262,7 @@ class _Shelf:
         return [(article.docid, tuple(row.docid for row in chosen))]
 
     def _about(self, topic: Sequence[Row]) -> Row | None:
-        """Return the article of a topic: half of its sources are of the topic."""
+        """Return the article with the most sources in a topic, at least `_SAME` of them."""
         ids = {row.id for row in topic}
         shares = [
             (len(ids & parents) / len(parents), -at)
@@ -278,7 +276,7 @@ class _Shelf:
         return self.every[-at] if share >= _SAME else None
 
     def _why_not(self, article: Row, chosen: Sequence[Row]) -> str:
-        """Say why an article is not written again; nothing if it is."""
+        """Return why an article is not rewritten; empty if it is."""
         undone = quotes.last_reason(self.session, article) == Reason.UNDONE
         if article.pinned:
             return "locked"
@@ -299,7 +297,7 @@ class _Shelf:
         return article.id in self.shown[moment]
 
     def outdated(self) -> list[Writing]:
-        """Return the articles that are not true any more and have no topic left."""
+        """Return the articles to withdraw: no longer true, and matched to no topic."""
         return [
             (article.docid, ())
             for article in self.every
@@ -319,7 +317,7 @@ def _line(row: Row, config: Config) -> str:
 
 
 def _sources(session: Session, night: Night, members: Sequence[int]) -> list[Row]:
-    """Read the sources of an article; none if one of them may not be quoted any more."""
+    """Read the sources of an article; empty if one of them may no longer be quoted."""
     found = memories.by_docids(session, night.ns, members)
     rows = [row for row in found.values() if may_join(row, night.config)]
     whole = len(rows) == len(members) and len({row.scope for row in rows}) == 1
@@ -327,10 +325,10 @@ def _sources(session: Session, night: Night, members: Sequence[int]) -> list[Row
 
 
 def _write(work: Work, article: Row | None, sources: Sequence[Row], config: Config) -> list[Row]:
-    """Write an article, or give one that is there its new text.
+    """Write a new article, or rewrite an existing one.
 
     Returns:
-        The article; empty if a secret would have to be taken out of it, or its id is taken.
+        The article; empty if its text contains a secret to redact, or its id is taken.
     """
     named = id_of(work.db, work.ns, sources) if article is None else article.id
     if article is None and memories.by_ids(work.db, work.ns, [named]):

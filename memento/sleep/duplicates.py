@@ -24,14 +24,14 @@ from memento.write import merge
 from memento.write.steps import FOUND
 
 FOLD_JACCARD, FOLD_COSINE = 0.8, 0.9
-"""Minimum share of common words of statements that say the same, and least cosine of their
+"""Minimum share of common words of statements that say the same, and minimum cosine of their
 vectors."""
 WINDOW = 5_000
-"""Memories that are new to the join and compared in one go; the others wait for the next one."""
+"""Maximum number of new memories that one plan compares; the rest wait for the next plan."""
 _SHORTEST = 3
 """Minimum number of content words in a statement that is compared."""
 _DATED = frozenset({Kind.EPISODE, Kind.EMOTION, Kind.QUESTION, Kind.CONTEXT})
-"""Kinds of which the same on another day is another memory."""
+"""Kinds in which the same words on another day are another memory."""
 
 Group: TypeAlias = tuple[int, tuple[int, ...]]
 """Row id of the memory that stays, and of those that are folded into it."""
@@ -60,10 +60,10 @@ def _may_fold(row: Row) -> bool:
 
 
 def _place(row: Row) -> tuple[object, ...]:
-    """Return what alike memories have in common besides their words.
+    """Return the fields in which memories must agree to be folded, besides their words.
 
-    Two rules under different conditions, or plans for different moments, are not the same; and
-    only a statement of who the user is belongs to every policy.
+    Rules with different conditions, or plans for different moments, are not the same; nor are two
+    statements of which only one is of the user's identity, which every policy includes.
     """
     day = row.occurred_at // DAY if row.kind in _DATED else None
     said_by = row.actor, row.role, row.session, row.metadata
@@ -74,12 +74,12 @@ def _place(row: Row) -> tuple[object, ...]:
 def _alike(
     fresh: Sequence[Row], every: Iterable[Row], least: float
 ) -> tuple[list[tuple[int, int]], dict[int, Row]]:
-    """Return the row ids of alike memories, one of them new, each pair once; and all the rows."""
+    """Return the pairs of alike memories, of which one at least is new, and all rows by row id."""
     rows = {row.docid: row for row in (*fresh, *every) if _may_fold(row)}
     said = {docid: read(row.text) for docid, row in rows.items()}
 
     def names(row: Row) -> list[tuple[object, ...]]:
-        """Return words in which alike memories must agree, each with what they share besides."""
+        """Return the join keys of a memory: each rare word with the fields that must agree."""
         one = said[row.docid]
         if len(one.content) < _SHORTEST:
             return []
@@ -109,7 +109,7 @@ def _groups(
     pairs: Sequence[tuple[int, int]],
     skipped: Counter[str],
 ) -> Iterator[Group]:
-    """Yield the groups that can be folded, in the order of the memories that stay."""
+    """Yield the groups to fold, in the order of their first row ids."""
     docids = {docid for pair in pairs for docid in pair}  # was one folded, and taken out again?
     again = {docid for docid in docids if memories.count_states(session, docid, Reason.FOLDED)}
     skipped["taken out before"] = len(again)
@@ -121,12 +121,12 @@ def _groups(
 
 
 def _standing(row: Row) -> tuple[int, int, int]:
-    """Order memories by standing: trust, then most words, then the first one."""
+    """Return the sort key: the most trusted first, then the most words, then the oldest."""
     return Trust.rank_of(row.trust), -row.words, row.docid
 
 
 def _connected(pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
-    """Return the groups that pairs connect, each ascending."""
+    """Return the connected components of some pairs, each ascending."""
     head: dict[int, int] = {}
 
     def top(one: int) -> int:
@@ -146,7 +146,7 @@ def _connected(pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
 def _near(
     session: Session, night: Night, pairs: Sequence[tuple[int, int]], skipped: Counter[str]
 ) -> list[tuple[int, int]]:
-    """Keep the pairs whose vectors are near; those without a vector wait for the next sleep."""
+    """Keep the pairs whose vectors are near; count those without a vector in ``skipped``."""
     current = vectors.current_model(session) if night.embeds else None
     if current is None:
         return list(pairs)
@@ -167,7 +167,7 @@ def cosine(one: bytes, other: bytes) -> float:
 
 
 def carry_out(work: Work, _night: Night, group: Group) -> Sequence[Row]:
-    """Fold one group, unless one of it changed in the meantime."""
+    """Fold one group, unless one of its memories changed in the meantime."""
     survivor, members = group
     rows = memories.by_docids(work.db, work.ns, [survivor, *members])
     if len(rows) <= len(members) or not all(_may_fold(row) for row in rows.values()):

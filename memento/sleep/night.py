@@ -19,14 +19,14 @@ from memento.write.steps import FOUND
 
 @dataclass(frozen=True, slots=True)
 class Night:
-    """One sleep of one namespace: the same for each call that goes on with it.
+    """One sleep of one namespace, as a step sees it; several calls may carry it out.
 
     Attributes:
         ns: Namespace number.
-        at: Moment at which it began, microseconds.
-        since: Revision up to which an earlier sleep did this step.
-        active: Active memories when it began.
-        done: Things that the step has done in this sleep so far.
+        at: When the sleep began, microseconds.
+        since: Revision up to which this step has been done already.
+        active: Number of active memories when it began.
+        done: Number of things that the step has done in this sleep so far.
         config: Settings.
         embeds: Whether memories get vectors.
     """
@@ -44,13 +44,13 @@ class Night:
 class Plan:
     """The work that a step found, in the order in which it is to be done.
 
-    Planned again in the middle, the rest is the same.
+    Planning again halfway through gives the things that are left.
 
     Attributes:
-        things: Each is done as a whole, in one transaction.
-        looked: Memories that were looked at.
-        skipped: Why memories were left as they are, to how many.
-        more: Revision up to which the plan reaches, if there are newer memories to plan for.
+        things: Each is done within one transaction.
+        looked: Number of memories that were looked at.
+        skipped: Maps a reason to the number of memories left unchanged for it.
+        more: Revision up to which the plan reaches; None if there are no newer memories.
     """
 
     things: Sequence[Any] = ()
@@ -65,9 +65,9 @@ class Step:
 
     Attributes:
         name: Its name.
-        plan: Finds what is to be done. Writes nothing.
-        carry_out: Does one thing of a plan; returns the memories that changed. A thing that does
-            not fit any more, since somebody changed a memory in the meantime, changes none.
+        plan: Finds the things to do. Writes nothing.
+        carry_out: Does one thing of a plan and returns the memories that changed; none if a memory
+            changed after the plan was made, so that the thing no longer applies.
     """
 
     name: str
@@ -77,12 +77,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Felt:
-    """A memory with what uses and time made of it.
+    """A memory with its dynamics.
 
     Attributes:
         row: The memory.
         state: The state of its dynamics.
-        standing: What that says at the moment of the sleep.
+        standing: The values of that state at the moment asked about.
     """
 
     row: Row
@@ -96,20 +96,20 @@ Mark: TypeAlias = list[int]
 
 @dataclass(slots=True)
 class Progress:
-    """The state in ``sleeps``.
+    """The progress of a sleep, as stored in the table ``sleeps``.
 
     Attributes:
-        marks: Name of a step to its mark, from the last sleep that ended.
-        at: Moment at which the present sleep began, microseconds; 0 if none is unfinished.
-        active: Active memories then.
+        marks: Maps the name of a step to its mark in the last sleep that ended.
+        at: When the unfinished sleep began, microseconds; 0 if there is none.
+        active: Number of active memories then.
         run: Number of its first change; None before there is one.
         steps: Names of the steps that are left, the present one first.
-        done: Things that the present step has done.
+        done: Number of things that the present step has done.
         since: Revision from which the present step plans.
-        rev: Newest revision that is known; somebody else made a later one.
-        event: Newest event that is known.
-        notes: What somebody should look at, by ``report.notes``, when the last sleep ended.
-        noted: The mark of that moment; empty if none is known.
+        rev: Newest revision that this sleep knows of; a later one was made by another writer.
+        event: Newest event that this sleep knows of.
+        notes: Result of ``report.notes`` when the last sleep ended.
+        noted: The mark of that moment; empty if unknown.
     """
 
     marks: dict[str, Mark] = field(default_factory=dict)
@@ -126,16 +126,16 @@ class Progress:
 
     @classmethod
     def read(cls, state: Mapping[str, Any]) -> Self:
-        """Read a state; one that is damaged is that of a namespace that never slept."""
+        """Read a stored state; if it is damaged, start as if the namespace had never slept."""
         return cls(**state) if {one.name for one in fields(cls)} == set(state) else cls()
 
     def begin_step(self) -> None:
-        """Plan the present step from where the last sleep that ended left it."""
+        """Let the present step start from its mark in the last sleep that ended."""
         self.done = 0
         self.since = self.marks.get(self.steps[0], [0])[0] if self.steps else 0
 
     def end(self, steps: Sequence[str]) -> None:
-        """Note up to where some steps looked, and that no sleep is unfinished."""
+        """Set the marks of some steps, and clear the state of the sleep."""
         self.noted = [self.rev, self.event, self.at // DAY]
         self.marks = self.marks | {name: list(self.noted) for name in steps}
         self.at, self.steps, self.run = 0, [], None
@@ -146,18 +146,18 @@ _AT_ONCE = 500
 
 
 def is_free(row: Row) -> bool:
-    """Return whether a memory is active, and nobody pinned or locked it."""
+    """Return whether a memory is active and neither pinned nor locked."""
     return row.status in FOUND and not row.pinned
 
 
 def still(work: Work, docid: int) -> Row | None:
-    """Read a memory that a step is about, if it is active still and nobody pinned it."""
+    """Read a memory; None if it is no longer active, or is pinned or locked."""
     row = memories.by_docids(work.db, work.ns, [docid]).get(docid)
     return row if row is not None and is_free(row) else None
 
 
 def felt(session: Session, rows: Sequence[Row], now: int, config: Config) -> Iterator[Felt]:
-    """Yield the memories that are sound, each with its dynamics, in the same order."""
+    """Yield the sound memories of one namespace in the same order, each with its dynamics."""
     if not rows:
         return
     calendar = strength_fold.calendar_of(session, rows[0].ns)
@@ -176,13 +176,13 @@ def felt(session: Session, rows: Sequence[Row], now: int, config: Config) -> Ite
 
 
 def days_of_use(session: Session, ns: int) -> list[int]:
-    """Return the days on which a namespace was asked, rated or added to, ascending, since 1970."""
+    """Return the days, since 1970, on which a namespace was asked, rated or added to, ascending."""
     calendar = strength_fold.calendar_of(session, ns)
     return sorted({*calendar.days, *sleep_rows.arrivals(session, ns, 0)})
 
 
 def _last_day(state: State, row: Row, logged: Sequence[int]) -> int:
-    """Return the day on which a memory was last used or came, in days since 1970."""
+    """Return the day on which a memory was last used or arrived, in days since 1970."""
     came, changed = row.created_at // DAY, state.at // DAY
     if state.day > len(logged):
         return max(came, changed)  # a sleep changed it on a day that nobody used

@@ -1,6 +1,7 @@
-"""Replay what is important and half forgotten: a little of what a use would do.
+"""Replay important, half-forgotten memories: each gains a little of what a use would give.
 
-Source: prioritised replay, Schaul et al. 2016; Mattar & Daw 2018 (need times gain). No dice.
+Source: prioritised replay, Schaul et al. 2016; Mattar & Daw 2018 (need times gain). Nothing is
+drawn at random.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ MOST = 200
 
 
 def plan(session: Session, night: Night) -> Plan:
-    """Find the memories to replay: those of the largest importance times what is forgotten.
+    """Find the memories to replay: those with the largest importance · (1 - retention).
 
-    None on a day on which nobody used the namespace, and each at most once a day: a store that is
-    left alone stays as it is.
+    A memory is replayed at most once a day, and only on a day on which the namespace is used, so
+    that an idle store does not change.
     """
     sleep = night.config.sleep
     replayed = sleep_rows.replayed_since(session, night.ns, night.at // DAY * DAY)
@@ -42,7 +43,7 @@ def plan(session: Session, night: Night) -> Plan:
 
 
 def carry_out(work: Work, night: Night, docid: int) -> Sequence[Row]:
-    """Note that one memory is replayed, unless that was done today or it is hidden by now."""
+    """Record the replay of one memory, unless it was replayed today or is hidden by now."""
     row = memories.by_docids(work.db, work.ns, [docid]).get(docid)
     last = usage_events.last_of(work.db, docid, Event.REPLAYED)
     before = usage_events.happening(work.db, work.ns, last)

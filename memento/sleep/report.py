@@ -1,4 +1,4 @@
-"""Find stale memories, and days that are unlike others, for a person to look at. Writes nothing."""
+"""Find stale memories and unusual days, for a person to look at. Writes nothing."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from memento.sleep.tick_values import Anomaly
 from memento.types import Event
 
 UNUSUAL = 3.5
-"""Score beyond which a value is an outlier, whatever its sign."""
+"""Absolute score above which a value is an outlier."""
 _TO_DEVIATION = 1.4826
-"""Median absolute deviation of a normal distribution to its standard deviation."""
+"""Factor from the median absolute deviation of a normal distribution to its standard deviation."""
 
 
 def median(values: Sequence[float]) -> float:
-    """Return the middle of some values, at least one."""
+    """Return the median of one or more values."""
     ordered = sorted(values)
     half = len(ordered) // 2
     return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
@@ -30,8 +30,8 @@ def median(values: Sequence[float]) -> float:
 def outlier(value: float, window: Sequence[float]) -> float:
     """Return the robust standard score of a value: (x - median) / max(1, 1.4826 MAD).
 
-    A mean and a standard deviation would be moved by the very values that they are to notice; the
-    least spread of 1 keeps a constant series from flagging the first change by one.
+    Outliers would shift a mean and a standard deviation, and so hide themselves; the minimum spread
+    of 1 keeps a constant series from flagging its first change by one.
 
     Source: Iglewicz & Hoaglin 1993, who flag scores beyond 3.5.
 
@@ -44,7 +44,7 @@ def outlier(value: float, window: Sequence[float]) -> float:
 
 
 WINDOW = 30
-"""Days of use with which a day is compared."""
+"""Number of preceding days of use with which a day is compared."""
 _FEWEST = 7
 """Minimum number of days with which a day can be compared."""
 _AGAINST = (Event.WRONG.value, Event.HARMFUL.value)
@@ -75,7 +75,7 @@ def stale(
 
 
 def _reasons(one: Felt, now: int) -> tuple[str, ...]:
-    """Say why a memory is stale; nothing if it is not."""
+    """Return why a memory is stale; empty if it is not."""
     row, prior = one.row, formulas.mean(formulas.prior(one.row.trust))
     if row.expires_at is not None and row.expires_at <= now:
         return ()  # nobody sees it any more
@@ -88,7 +88,7 @@ def _reasons(one: Felt, now: int) -> tuple[str, ...]:
 
 
 def unusual(session: Session, ns: int, since: int) -> list[Anomaly]:
-    """Find the days of use, from a moment on, that are unlike the 30 before them."""
+    """Find the days of use since a moment whose counts are outliers against the 30 before them."""
     counted = {
         "added": sleep_rows.arrivals(session, ns, 0),
         "opposed": sleep_rows.daily(session, ns, _AGAINST, 0),
@@ -102,7 +102,7 @@ def unusual(session: Session, ns: int, since: int) -> list[Anomaly]:
 
 
 def _compared(days: list[int], counts: dict[int, int], what: str, since: int) -> Iterator[Anomaly]:
-    """Yield the days whose count is unlike that of the days of use before."""
+    """Yield the days whose count is an outlier against the days of use before them."""
     for at, day in enumerate(days):
         window = [counts.get(one, 0) for one in days[max(0, at - WINDOW) : at]]
         if len(window) < _FEWEST or day < since // DAY:

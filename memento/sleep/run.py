@@ -1,8 +1,8 @@
-"""Run the steps of the sleep: plan, change a few memories in each transaction, remember where.
+"""Run the steps of the sleep: plan, change a few memories in each transaction, save the progress.
 
-A bite and the note of where the sleep stands are one transaction, so that a process that dies loses
-the bite that it was at, and nothing is done twice. A process that finds another state than the one
-it planned for does nothing: of two that sleep, each bite is done by one.
+One transaction, a bite, holds some changes and the progress, so that a process that dies loses only
+its last bite, and nothing is done twice. A process that finds the progress changed by another one
+stops: if two sleep at once, each bite is done by one of them.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ STEPS: dict[str, Step] = {
 }
 """The steps after ``fold``, in order. A step that is added here is run, shown and undone.
 
-A replay makes a memory steadier as soon as some process adds it up. So ``replay`` comes after
-``archive``: the memories that a sleep archives must not depend on the moment of that."""
+A replay raises the stability of a memory once any process folds the event. So ``replay`` comes
+after ``archive``: what a sleep archives must not depend on when that happens."""
 
 
 def usual(config: Config) -> list[str]:
-    """Return the steps of a sleep whose caller names none, in order."""
+    """Return the default steps of a sleep, in order."""
     off = {articles.STEP.name} if config.articles.writer == "off" else set()
     return [FOLD, *(name for name in STEPS if name not in off)]
 
 
 class _LostError(Exception):
-    """Somebody else went on with this sleep."""
+    """Another process took over this sleep."""
 
 
 class Sleeper:
@@ -65,7 +65,8 @@ class Sleeper:
         ns: Namespace number.
         now: The present moment, microseconds.
         embeds: Whether this process embeds memories.
-        changed: Told which memories of a namespace changed, after each transaction.
+        changed: Called after each transaction with the namespace number and the memories that
+            changed.
     """
 
     def __init__(
@@ -88,7 +89,7 @@ class Sleeper:
         self._left: int | None = None
 
     def plans(self, steps: Sequence[str]) -> Tick:
-        """Say what a sleep would do in some steps. Writes nothing."""
+        """Return what a sleep would do in some steps. Writes nothing."""
         progress = Progress.read(self._lease().state)
         if FOLD in steps:
             behind = self._ledger.read(lambda c: strength_fold.waiting(c, self._config.dynamics))
@@ -106,7 +107,7 @@ class Sleeper:
 
         Args:
             steps: Names of the steps, in order.
-            until: Moment of ``time.monotonic`` at which no other bite is begun.
+            until: Value of ``time.monotonic`` from which no further bite is begun.
             rows: Maximum number of memories to change; None for no limit.
         """
         self._until, self._left = until, rows
@@ -124,7 +125,7 @@ class Sleeper:
             done = self._go_on()
         except _LostError:
             return self._tick(skipped=ELSEWHERE)
-        except BaseException:  # also an interrupt: nobody must wait for a sleep that ended
+        except BaseException:  # on an interrupt too, give up the lease at once
             with suppress(StoreError):
                 self._release()
             raise
@@ -140,7 +141,7 @@ class Sleeper:
         return self._ledger.read(lambda c: sleep_rows.lease(c, self._ns))
 
     def _fold(self) -> int:
-        """Fold the log as far as there is time, a bite at least; returns how much waited."""
+        """Fold the log, at least one bite, while time allows; return how many events waited."""
         settings, links = self._config.dynamics, self._config.association
         waiting = self._ledger.read(lambda c: strength_fold.waiting(c, settings))
         if waiting:
@@ -171,21 +172,21 @@ class Sleeper:
         return bool(due)
 
     def _go_on(self) -> bool:
-        """Do the steps that are left; the state is kept even if there was nothing to do."""
+        """Do the remaining steps; return whether all are done. Save the progress in any case."""
         while self._progress.steps:
             if late := self._is_late():
-                self._bite()  # the steps that found nothing to do are done
+                self._bite()  # saves that steps are done that had nothing to do
             if late or not self._step(STEPS[self._progress.steps[0]]):
                 self._release()
                 return False
-        if FOLD in self._told:  # of what the steps wrote: the next sleep finds nothing
+        if FOLD in self._told:  # the events of the steps; the next sleep finds none
             self._fold()
         self._progress.notes = self._notes()
         self._bite(last=True)
         return True
 
     def _step(self, step: Step) -> bool:
-        """Do one step; tell whether it is done."""
+        """Do one step; return whether it is done."""
         told = self._told.setdefault(step.name, StepDone(0, 0))
         if FOLD in self._told:  # others may do so at any time: each step sees all events
             self._fold()
@@ -218,7 +219,7 @@ class Sleeper:
         return self._ledger.read(lambda c: step.plan(c, night))
 
     def _do(self, step: Step, night: Night, part: Sequence[Any]) -> int:
-        """Do things of a plan in one transaction; returns how many memories changed."""
+        """Do things of a plan in one transaction; return how many memories changed."""
         things = part[: self._left]
         self._progress.done += len(things)
         rows = self._bite(
@@ -231,7 +232,7 @@ class Sleeper:
     def _bite(
         self, job: Callable[[Work], Sequence[Row]] = lambda _: (), *, last: bool = False
     ) -> Sequence[Row]:
-        """Do one transaction; without a job it only keeps where the sleep stands."""
+        """Run a job and save the progress in one transaction; without a job, only save."""
         rows, self._state = self._ledger.write(partial(self._write, job=job, last=last))
         self._began = True
         if rows:
@@ -260,7 +261,7 @@ class Sleeper:
         return rows, state
 
     def _release(self) -> None:
-        """Let others go on with a sleep that is not done."""
+        """Give up the lease, so that another process can continue the unfinished sleep."""
 
         def job(session: Session) -> None:
             lease = sleep_rows.lease(session, self._ns)
@@ -270,7 +271,7 @@ class Sleeper:
         self._ledger.write(job, spaces=(self._ns,))
 
     def _notes(self) -> dict[str, int]:
-        """Count what somebody should look at, unless that is known and nothing is new."""
+        """Return ``report.notes``, counted again only if something is new since the last count."""
         if self._progress.noted == self._ledger.read(self._mark):
             return self._progress.notes
         return self._ledger.read(lambda c: report.notes(c, self._ns, self._now, self._config))
@@ -287,7 +288,7 @@ class Sleeper:
 
 
 def _parts(things: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
-    """Yield things, as many at a time as one transaction may change."""
+    """Yield the things in parts of at most ``size`` memories, or of one larger thing."""
     part: list[Any] = []
     weight = 0
     for thing in things:
@@ -302,7 +303,7 @@ def _parts(things: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
 
 
 def _weight(thing: Any) -> int:
-    """Return how many memories a thing is about: a group is about its members as well."""
+    """Return how many memories a thing concerns: one, and the members of a group."""
     match thing:
         case (_, tuple(members)):
             return 1 + len(members)

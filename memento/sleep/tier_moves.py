@@ -1,8 +1,8 @@
 """Move memories between the tiers as their long strength grows and fades.
 
-Strengths are read at the end of the last day on which the store was used: one that is left alone
-stays as it is, in both directions. Only memories whose tier memento chose move, unless the settings
-say otherwise. The ring moves turns from short to medium, and this step never touches it.
+Strengths are read at the end of the last day on which the store was used, so that an idle store
+does not change. Only memories whose tier memento chose move, unless the settings say otherwise. The
+ring moves turns from short to medium, and this step never touches it.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Move = tuple[int, str, str]
 """Row id of a memory, its tier, and the tier it goes to."""
 
 PROMOTE_AT, DEMOTE_AT = 0.25, 0.10
-"""Long strength from which a memory goes to the long tier, and below which it goes back to the
-medium tier if its importance did not bring it there."""
+"""Long strength from which a memory goes to the long tier, and below which it returns to the medium
+tier unless its importance keeps it there."""
 
 
 def plan(session: Session, night: Night) -> Plan:
-    """Find the memories that are to change their tier, in order of arrival."""
+    """Find the memories to move to another tier, in order of arrival."""
     config, skipped = night.config, Counter[str]()
     found = list(sleep_rows.active(session, night.ns, tiers=(Tier.MEDIUM, Tier.LONG)))
     ours = [row for row in found if config.sleep.move_given or not row.given & TIER_GIVEN]
@@ -56,10 +56,10 @@ def _moves(session: Session, rows: Sequence[Row], night: Night) -> Iterator[Move
 
 
 def target_of(one: Felt) -> Tier | None:
-    """Return the tier that a memory is to go to; None to stay.
+    """Return the tier to move a memory to; None if it stays.
 
     Source: two strengths of a memory, see ``dynamics.fold.advance``; the gap between the two
-    borders keeps a memory from going to and fro.
+    thresholds keeps a memory from going back and forth.
     """
     strength = one.standing.long
     if one.row.tier == Tier.MEDIUM and strength >= PROMOTE_AT:

@@ -1,4 +1,4 @@
-"""The ledger as one file to keep, and the ledger as it was at a moment. SQL only."""
+"""Back up the ledger into one file, and set a ledger back to a moment. SQL only."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ TAKEN_AT = "backup_at"
 
 
 def copy(source: Path, target: Path, now: int, *, immutable: bool = False) -> None:
-    """Write what is committed into one file, without deleted data, while others go on."""
+    """Write what is committed into one file, without deleted data, while others read and write."""
     reading = connect(source, busy_seconds=BUSY_SECONDS, writable=False, immutable=immutable)
     with closing(reading) as connection, translated(source):
         connection.execute("PRAGMA query_only=OFF")  # would refuse to write any file
@@ -61,7 +61,7 @@ def fetch(source: Path, target: Path) -> None:
 
 
 def inspect(path: Path, sees: checks.Sees = checks.everyone) -> Contents:
-    """Look at every page, every checksum and the full text; see ``contract.BackupTool.inspect``."""
+    """Check every page, every checksum and the full text; see ``contract.BackupTool.inspect``."""
     with _alone(path) as connection:
         try:
             version = sqlite.check_version(connection, path)
@@ -141,13 +141,14 @@ _LATEST = (
     " ifnull((SELECT max(until) FROM versions), ?1),"
     " ifnull((SELECT max(at) FROM events), ?1), ?1)"
 )
-"""After all that is to be undone: from then on the recording is whole."""
+"""The latest moment in the ledger, later than all that is undone: see ``past.LINE``."""
 _CAME_SINCE = (
     "SELECT docid FROM memories WHERE created_at > ?1 AND coalesce((SELECT"
     " json_extract(earlier, '$.created_at') FROM versions WHERE versions.docid = memories.docid"
     " ORDER BY rev LIMIT 1), created_at) > ?1"
 )
-"""A memory that was hidden and added again was created then, though its history began earlier."""
+"""The memories that were added after a moment. One that was hidden and added again has a later
+``created_at`` than its history, so the earliest counts."""
 _CHANGED_SINCE = (
     "SELECT docid FROM memories WHERE updated_at > ?1"
     " OR docid IN (SELECT docid FROM versions WHERE until > ?1)"
@@ -155,7 +156,7 @@ _CHANGED_SINCE = (
 
 
 def _drop_later(connection: Connection, moment: int) -> None:
-    """Remove the memories that came after a moment, and what is theirs."""
+    """Remove the memories that were added after a moment, and their rows in other tables."""
     for table, key in (
         ("memories_fts", "rowid"),
         ("versions", "docid"),
@@ -175,7 +176,7 @@ def _drop_later(connection: Connection, moment: int) -> None:
 
 
 def _set_back_row(connection: Connection, present: Row, moment: int) -> Row:
-    """Give a row the state it had at a moment; returns it as it was then."""
+    """Give a row the state it had at a moment, and return it."""
     row, until = replace(present), None
     query = f"SELECT rev, {STATE} FROM versions WHERE docid = ? AND until > ? ORDER BY rev LIMIT 1"
     kept = connection.execute(query, (row.docid, moment)).fetchone()
@@ -199,7 +200,7 @@ def _set_back_row(connection: Connection, present: Row, moment: int) -> Row:
 
 
 def _undo_overflow(connection: Connection, row: Row, moment: int, until: int | None) -> None:
-    """Put a turn back into the ring if it left it later; only ``updated_at`` tells of that."""
+    """Put a turn back into the ring if it left it later, which only ``updated_at`` shows."""
     if row.tier != "medium" or row.updated_at <= moment:
         return
     query = (
@@ -212,7 +213,7 @@ def _undo_overflow(connection: Connection, row: Row, moment: int, until: int | N
 
 
 def _undo_reinforcements(connection: Connection, row: Row, moment: int, until: int | None) -> None:
-    """Take back what arrived again after the moment, and find when the row last changed before."""
+    """Undo the repeats that arrived after a moment, and find when the row last changed before."""
     repeats = f"FROM events WHERE docid = ?1 AND kind = '{Event.REINFORCED}'"
     query = f"SELECT count(*) {repeats} AND at > ?2 AND at <= coalesce(?3, at)"
     undone = single(connection, query, (row.docid, moment, until))
@@ -226,7 +227,7 @@ def _undo_reinforcements(connection: Connection, row: Row, moment: int, until: i
 
 
 def _drop_later_links(connection: Connection, moment: int) -> None:
-    """Remove the links to what was superseded after a moment; others carry no time."""
+    """Remove the links to what was superseded after a moment; other links have no time."""
     connection.execute(
         "DELETE FROM links WHERE relation = 'supersedes' AND NOT EXISTS ("
         "SELECT 1 FROM events JOIN memories ON memories.docid = links.src"
@@ -237,7 +238,7 @@ def _drop_later_links(connection: Connection, moment: int) -> None:
 
 
 def _set_links_back(connection: Connection, moment: int) -> None:
-    """Restore the links of supersession that an undo removed later; drop those redone."""
+    """Restore the links of supersession that were undone later; drop those that were redone."""
     connection.execute(
         "DELETE FROM links WHERE relation = 'supersedes' AND 0 = ("
         "SELECT noted.made FROM changed_links AS noted JOIN changes USING (change)"
@@ -256,7 +257,7 @@ def _set_links_back(connection: Connection, moment: int) -> None:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[Connection]:
-    """Lend a connection to a file that nobody else has open, without a log beside it."""
+    """Yield a connection to a file that nobody else has open, without a log beside it."""
     opened = connect(path, busy_seconds=BUSY_SECONDS, writable=True, wal=False)
     with closing(opened) as connection, translated(path):
         connection.execute("PRAGMA mmap_size=0")

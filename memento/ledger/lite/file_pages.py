@@ -1,7 +1,7 @@
 """The records of an SQLite file, read page by page, whether or not SQLite itself can open it.
 
-Trees and indexes are not followed: each page that looks like a leaf gives what cells it has. What
-is on free pages is passed over, as it is no longer meant to be there. The file is only read.
+Trees and indexes are not followed: the cells of each page that looks like a leaf are read. Free
+pages are skipped, as their content was deleted. The file is only read.
 
 Source: sqlite.org/fileformat2.html, sections 1 to 4.
 """
@@ -18,28 +18,28 @@ from memento.base.files import read_regular
 MAGIC = b"SQLite format 3\0"
 HEADER_BYTES = 100
 PAGE_BYTES = 4096
-"""Page size of every ledger; assumed where the header does not tell."""
+"""Page size of every ledger; assumed if the header is damaged."""
 
 TABLE_LEAF, INDEX_LEAF, TABLE_INTERIOR, INDEX_INTERIOR = 13, 10, 5, 2
-"""The kinds of pages of trees, by their first byte."""
+"""The kinds of tree pages, by their first byte."""
 _WAL_HEADER, _WAL_FRAME = 32, 24
 _LEAST_PAGE, _FIRST_BLOB = 512, 12
 MORE = 0x80
-"""Bit of a byte of a number that says that another follows."""
+"""Bit in a byte of a number that says that another byte follows."""
 _INTEGER_BYTES = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 
 Value = None | int | float | str | bytes
 
 
 class Record(NamedTuple):
-    """One row of a table; of an index, if it has no row id."""
+    """One row of a table, or of an index if ``rowid`` is None."""
 
     rowid: int | None
     values: tuple[Value, ...]
 
 
 class Pages:
-    """An SQLite file with its write-ahead log if that lies beside it, as one array of pages."""
+    """An SQLite file with the write-ahead log beside it, if any, as one array of pages."""
 
     def __init__(self, path: Path) -> None:
         self._data = read_regular(path)
@@ -55,21 +55,21 @@ class Pages:
         self.count = max(-(-len(self._data) // self._size), *self._logged, 0)
 
     def page(self, number: int) -> bytes:
-        """Return a page, the first is 1; as the log has it, if it does."""
+        """Return a page, counted from 1, as the log has it if it is there."""
         if number in self._logged:
             return self._logged[number]
         start = (number - 1) * self._size
         return self._data[start : start + self._size].ljust(self._size, b"\0")
 
     def records(self) -> Iterator[Record]:
-        """Read what can be read."""
+        """Yield every record that can be read."""
         free = self.free()
         for number in range(1, self.count + 1):
             if number not in free:
                 yield from self._cells(self.page(number), HEADER_BYTES if number == 1 else 0)
 
     def free(self) -> set[int]:
-        """Return the numbers of the pages that are not in use; none if that is damaged."""
+        """Return the numbers of the free pages; none if the list of them is damaged."""
         found: set[int] = set()
         trunk = int.from_bytes(self.page(1)[32:36], "big")
         while trunk and trunk <= self.count and trunk not in found:
@@ -102,7 +102,7 @@ class Pages:
         return Record(rowid, values(self._payload(page, at, length, table=kind == TABLE_LEAF)))
 
     def _payload(self, page: bytes, at: int, length: int, *, table: bool) -> bytes:
-        """Collect a record that may go on on other pages."""
+        """Collect a record that may continue on overflow pages."""
         if length > len(self._data) + self._size * len(self._logged):
             raise ValueError("longer than the file")
         local = local_bytes(length, self._usable, table=table)
@@ -121,12 +121,12 @@ class Pages:
 
 
 def most_local(usable: int, *, table: bool) -> int:
-    """Return how long a record of a page can be without going on on overflow pages."""
+    """Return the maximum length of a record without overflow pages, bytes."""
     return usable - 35 if table else (usable - 12) * 64 // 255 - 23
 
 
 def local_bytes(length: int, usable: int, *, table: bool) -> int:
-    """Return how many bytes of a record are on its page, in front of a number if there are more."""
+    """Return how many bytes of a record are on its page; if it is longer, a page number follows."""
     most = most_local(usable, table=table)
     if length <= most:
         return length
@@ -136,7 +136,7 @@ def local_bytes(length: int, usable: int, *, table: bool) -> int:
 
 
 def varint(data: bytes, at: int) -> tuple[int, int]:
-    """Read a number of one to nine bytes; returns it and where the next thing begins.
+    """Read a number of one to nine bytes; return it and the position after it.
 
     >>> varint(bytes([0x81, 0x00]), 0)
     (128, 2)
@@ -168,7 +168,7 @@ def values(payload: bytes) -> tuple[Value, ...]:
 
 
 def _value(payload: bytes, at: int, kind: int) -> tuple[Value, int]:
-    """Read one column of a type; returns it and its size, bytes."""
+    """Read one column of a type; return it and its size, bytes."""
     match kind:
         case 0:
             return None, 0
@@ -187,7 +187,7 @@ def _value(payload: bytes, at: int, kind: int) -> tuple[Value, int]:
 
 
 def real(value: Any) -> Any:
-    """Read a column of type REAL, as SQL would: on the page a whole number is an integer.
+    """Read a column of type REAL as SQL does: a whole number is stored as an integer.
 
     >>> real(1), real(0.5), real(None)
     (1.0, 0.5, None)
@@ -196,7 +196,7 @@ def real(value: Any) -> Any:
 
 
 def committed(log: bytes, size: int) -> dict[int, bytes]:
-    """Return the pages that a write-ahead log holds in whole transactions, the newest of each."""
+    """Return the newest version of each page in the complete transactions of a write-ahead log."""
     if len(log) < _WAL_HEADER or int.from_bytes(log[8:12], "big") != size:
         return {}
     order = ">" if log[3] & 1 else "<"

@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 
 _UNSAYABLE = re.compile("[\0\ud800-\udfff]")
-"""Characters that would end FTS5's reading, or that SQLite cannot be given; they part words."""
+"""Characters at which FTS5 would stop, or that SQLite does not accept; they separate words."""
 
 
 def expression(match: Match) -> str:
-    """Write the FTS5 expression of what is looked up.
+    """Return the FTS5 expression for a match.
 
-    Every value is quoted, whatever is in it, so that none is syntax. Compound parts stand in
-    brackets: FTS5's ``AND`` binds tighter than its ``OR``.
+    Every value is quoted, so that none is read as syntax. Compound parts are in brackets, as FTS5's
+    ``AND`` binds tighter than its ``OR``.
 
     >>> expression(All((Any((Word("near"), Start("bar"))), In("head", Word("kite")))))
     '("near" OR "bar" *) AND {head} : "kite"'
@@ -62,7 +62,7 @@ def _bracketed(part: Match) -> str:
     return f"({written})" if kind is All or kind is Any else written
 
 
-# By type: a third of what a chain of `isinstance` costs.
+# A look-up by type costs a third of a chain of `isinstance`.
 _WRITTEN: dict[type[Match], Callable[[Anything], str]] = {
     Word: lambda word: _quoted(word.text),
     Start: lambda start: f"{_quoted(start.text)} *",
@@ -76,33 +76,34 @@ _WRITTEN: dict[type[Match], Callable[[Anything], str]] = {
 Connection = sqlite3.Connection
 
 AT_ONCE = 64
-"""Rows the index takes in one transaction of the background thread: about 2 ms, for which an
+"""Number of rows indexed in one transaction of the background thread: about 2 ms, for which an
 ``add`` waits."""
 MOST_WAITING = 256
-"""Revisions past ``fts_upto`` at which an ``add`` lets the index catch up by itself: when the
-background thread finds no quiet moment, or there is none."""
+"""Number of revisions past ``fts_upto`` at which an ``add`` catches up the index itself: when the
+background thread finds no quiet moment, or does not run."""
 LOOKED_EVERY = 16
-"""Revisions after which an ``add`` looks whether so many wait; a look costs as much as a check for
-a repeat."""
+"""Number of revisions after which an ``add`` checks whether `MOST_WAITING` is reached; this costs
+as much as a check for a repeat."""
 MOST_LOOKED = 1024
-"""Namespaces of which a connection knows when it looked last."""
+"""Maximum number of namespaces for which a connection remembers when it last checked."""
 MERGED_PAGES = 64
-"""Pages of the index that one merge may write, so that no ``add`` waits long behind it."""
+"""Maximum number of pages of the index that one merge writes, so that no ``add`` waits long."""
 SEGMENTS = 16
-"""Segments of one level that FTS5 merges whatever it takes; its own choice."""
+"""Number of segments of one level that FTS5 always merges, at any cost; its default."""
 MANY_SEGMENTS = 1999
-"""Most it can be told. Source: sqlite.org/fts5.html, crisismerge option, and fts5_config.c."""
+"""Maximum of that setting. Source: sqlite.org/fts5.html, crisismerge option, and fts5_config.c."""
 MOST_ASKED = 4096
-"""Memories that `unheard` looks at, 1 µs each: a flood in quarantine delays no ``add``."""
+"""Maximum number of memories that `unheard` looks at, 1 µs each: a flood in quarantine must not
+delay an ``add``."""
 REBUILT_AT_ONCE = 1_000
-"""Rows read before they are indexed again; bounds memory."""
+"""Number of rows that a rebuild reads at once; bounds memory."""
 CHECKED_AS_READ = (3, 44, 0)
-"""First SQLite that a reader can ask whether the index is intact, so that no writer waits.
-Source: sqlite.org/releaselog/3_44_0.html, xIntegrity."""
+"""First version of SQLite in which a reader can check the index, so that no writer waits. Source:
+sqlite.org/releaselog/3_44_0.html, xIntegrity."""
 
 _LIMIT = "LIMIT +"
-"""Before the parameter of a limit: SQLite 3.53 plans a statement again for each value that is bound
-to a bare one, which costs as much as the look at the index."""
+"""Stands before the parameter of a limit: without the ``+``, SQLite 3.53 plans a statement again
+for each bound value, which costs as much as the search."""
 _HEARD = sql("in_statistics")
 _NEWEST_SEQ = (
     f"((SELECT max(docid) FROM memories WHERE docid BETWEEN namespaces.ns << {SEQ_BITS}"
@@ -132,8 +133,9 @@ class LiteWords:
 
     Args:
         connection: Any connection of the ledger.
-        looked: Namespace to the row id at which the connection looked last how many rows wait; kept
-            up to date. Row ids alone do not tell when to look: changes take numbers between them.
+        looked: Maps a namespace to the row id at which the connection last checked how many rows
+            wait; it is updated here. Row ids alone do not tell when to check: changes take numbers
+            between them.
     """
 
     __slots__ = ("_connection", "_looked")
@@ -146,7 +148,7 @@ class LiteWords:
         return look_up(self._connection, ns, matches, limit)
 
     def unheard(self, ns: int, words: Iterable[str]) -> set[str]:
-        """Return those of some words that no indexed text of a heard memory of a namespace has.
+        """Return those of some words that no indexed text of a memory in `status.HEARD` has.
 
         Of a word that very many memories hold, only the oldest are looked at, see `MOST_ASKED`.
         """
@@ -188,7 +190,7 @@ class LiteWords:
         self._took(ns, documents[0][0], documents[-1][0])
 
     def _took(self, ns: int, first: int, newest: int) -> None:
-        """Note that the index knows the next rows of a namespace, which want a vector now."""
+        """Note that the next rows of a namespace are indexed, and queue them for vectors."""
         self._connection.execute(_OWE_VECTORS, (first, newest))
         query = "UPDATE namespaces SET fts_upto = ? WHERE ns = ?"
         self._connection.execute(query, (newest & SEQ_MASK, ns))
@@ -207,7 +209,7 @@ class LiteWords:
         _insert_postings(self._connection, [(docid, document)])
 
     def remove(self, docids: Sequence[int]) -> int:
-        """Take rows out; FTS5 merges nothing meanwhile, as a full disk may lack the megabytes."""
+        """Remove rows; FTS5 merges nothing meanwhile, since a full disk may lack the room."""
         execute = self._connection.execute
         self._command("crisismerge", MANY_SEGMENTS)
         query = "DELETE FROM memories_fts WHERE rowid IN (SELECT value FROM json_each(?))"
@@ -218,7 +220,7 @@ class LiteWords:
         return removed
 
     def lose_later(self) -> None:
-        """Note that the newest rows are gone and that their row ids may be given again."""
+        """Note that the newest rows were removed and that their row ids may be used again."""
         self._connection.execute(
             f"UPDATE namespaces SET fts_upto = min(fts_upto, ifnull({_NEWEST_SEQ}, 0))"
         )
@@ -228,18 +230,18 @@ class LiteWords:
         return int(version)
 
     def merge(self, *, anew: bool = False) -> bool:
-        """Merge some segments; a query looks into each, and every commit leaves one.
+        """Merge some segments: a query searches each, and every commit adds one.
 
-        FTS5 would do it within an ``add``. With ``anew`` all that there are begin to become
-        one, which knows no word of a deleted row; then go on without until there is nothing
-        to merge.
+        Otherwise FTS5 would do it within an ``add``. With ``anew`` it starts to merge all segments
+        into one, without the words of deleted rows; then call it without ``anew`` until it returns
+        False.
         """
         before = self._connection.total_changes
         self._command("merge", -MERGED_PAGES if anew else MERGED_PAGES)
         return self._connection.total_changes - before > 1  # Source: sqlite.org/fts5.html, merge
 
     def intact(self) -> bool:
-        """Return whether the index agrees with what it was built from."""
+        """Return whether the index agrees with its rows."""
         try:
             self._command("integrity-check", 1)
         except DatabaseError:
@@ -247,7 +249,7 @@ class LiteWords:
         return True
 
     def intact_as_read(self) -> bool:
-        """Tell the same on a new connection that only reads; an older one remembers too much."""
+        """As `intact`, for a new connection that only reads; an older one has cached too much."""
         try:
             found = self._connection.execute("PRAGMA integrity_check(memories_fts)").fetchall()
         except DatabaseError:
@@ -299,18 +301,18 @@ class LiteWords:
 
 
 class LiteTail:
-    """The full text of waiting rows, in RAM: an index of the same make; see ``contract.Tail``.
+    """The full text of waiting rows: an FTS5 index in RAM; see ``contract.Tail``.
 
     Args:
-        turn: Returns the lock that the calling thread holds while it is inside SQLite, so that a
-            fork waits for it; ``follow`` is called by those who hold theirs.
+        turn: Returns the lock that the calling thread must hold while it is inside SQLite, so that
+            a fork waits for it; callers of ``follow`` hold it already.
     """
 
     def __init__(self, turn: Callable[[], AbstractContextManager[object]]) -> None:
         self._turn = turn
         self._lock = threading.Lock()
         self._index: Connection | None = None
-        self._held: dict[int, int] = {}  # namespace to the newest row id held of it
+        self._held: dict[int, int] = {}  # maps a namespace to its newest row id here
 
     def follow(
         self,
@@ -375,13 +377,13 @@ def postings(connection: Connection, span: tuple[int, int], match: str, limit: i
 
     Args:
         connection: Any connection.
-        span: Row ids that the namespace may have, see `docid_range`.
-        match: FTS5 expression, built by `expression` and by nobody else.
+        span: Lowest and highest row id of the namespace, see `docid_range`.
+        match: FTS5 expression, always built by `expression`.
         limit: Maximum number of rows to return, >= 1.
 
     Returns:
-        Their ``seq``, joined by commas, in no order: one value costs the driver a fraction of
-        what as many rows do (0.1 µs per row against 0.5).
+        Their ``seq``, joined by commas, in no order: one value costs the driver less than the rows
+        would (0.1 µs per row against 0.5).
     """
     (found,) = connection.execute(
         "SELECT group_concat(seq) FROM (SELECT rowid - ?2 AS seq FROM memories_fts"
@@ -393,7 +395,7 @@ def postings(connection: Connection, span: tuple[int, int], match: str, limit: i
 
 
 def _seqs(listed: str) -> NDArray[np.int64]:
-    """Read numbers joined by commas, in ascending order."""
+    """Return numbers joined by commas as an ascending array."""
     import numpy as np  # noqa: PLC0415 - must not load with memento
 
     found = np.fromstring(listed, np.int64, sep=",")
@@ -402,7 +404,7 @@ def _seqs(listed: str) -> NDArray[np.int64]:
 
 
 def _upto(connection: Connection, ns: int) -> int:
-    """Return the newest row id that the index knows of a namespace; it takes them in order."""
+    """Return the newest indexed row id of a namespace; rows are indexed in order."""
     query = "SELECT fts_upto FROM namespaces WHERE ns = ?"
     found = connection.execute(query, (ns,)).fetchone()
     return docid_of(ns, found[0] if found else 0)
@@ -411,7 +413,7 @@ def _upto(connection: Connection, ns: int) -> int:
 def _waiting(
     connection: Connection, ns: int, after: int, most: int, which: str = "true"
 ) -> list[tuple[int, Columns]]:
-    """Read the oldest rows of a namespace that came after a row id."""
+    """Read the oldest rows of a namespace after a row id."""
     found = connection.execute(
         f"SELECT {COLUMNS} FROM memories WHERE docid > ? AND docid <= ? AND {which}"
         f" ORDER BY docid {_LIMIT}?",

@@ -1,10 +1,10 @@
 """The gate between processes: writers queue for their turn instead of racing for SQLite's lock.
 
-SQLite's busy handler sleeps and looks again; the one that returns at the right moment wins, so a
-process that writes without a pause can keep another one waiting for many seconds. Two kernel locks
-make a queue of it. A writer takes the *queue*, waits in it for the *turn*, and leaves the queue
-once it has the turn. The writer that had the turn last finds the queue taken and comes after those
-that wait. The kernel drops both locks when their holder dies, however it dies.
+SQLite's busy handler sleeps and tries again; whoever tries at the right moment wins, so a process
+that writes without a pause can keep another one waiting for many seconds. Two kernel locks make a
+queue of it. A writer takes the *queue*, waits in it for the *turn*, and leaves the queue once it
+has the turn. The writer that had the turn last finds the queue taken and comes after those that
+wait. The kernel drops both locks when their holder dies, however it dies.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from memento.errors import StoreBusy
 log = logging.getLogger("memento.ledger.lite.gate")
 
 PATIENCE = 2.0
-"""Seconds after which a wait is worth a line in the log; writes take milliseconds."""
+"""Seconds after which a wait is logged; writes take milliseconds."""
 
 _TRY = fcntl.LOCK_EX | fcntl.LOCK_NB
 
 
 class Gate:
-    """Lets one process at a time through, in the order they came. For one thread at a time.
+    """Lets one process at a time through, in order of arrival. For one thread at a time.
 
-    The queue is a ``flock`` on the folder, the turn one on a file in it: four system calls for
-    a writer that is alone, 2 to 3 µs. A forked child must ``forget`` its copy.
+    The queue is a ``flock`` on the folder, the turn a ``flock`` on a file in it: four system calls
+    for a lone writer, 2 to 3 µs. A forked child must ``forget`` its copy.
     """
 
     def __init__(self, ledger: Path, seconds: float) -> None:
@@ -52,7 +52,7 @@ class Gate:
         except OSError as error:
             os.close(self._queue)
             raise explain_os(path, error) from error
-        # A manager that nobody closed, and nobody has any more, gives its descriptors back too.
+        # A manager that was collected without ``close`` gives its descriptors back too.
         self._give_back = weakref.finalize(self, _close, self._turn, self._queue)
         self._give_back.atexit = False  # then the kernel does it
 
@@ -82,7 +82,7 @@ class Gate:
             self._wait.forget()
 
     def _enter_at_once(self) -> bool:
-        """Try without waiting. One who found the turn taken stays in the queue."""
+        """Try without waiting. If only the turn is taken, stay in the queue."""
         try:
             fcntl.flock(self._queue, _TRY)
             fcntl.flock(self._turn, _TRY)
@@ -93,7 +93,7 @@ class Gate:
         return True
 
     def _enter_queue(self) -> None:
-        """Wait in a thread of its own: ``flock`` knows no time limit."""
+        """Wait in a thread of its own, as ``flock`` has no time limit."""
         wait = self._wait
         if wait is None or not wait.resume():
             wait = self._wait = _Wait(self._queue, self._turn)
@@ -116,7 +116,7 @@ class Gate:
 
 
 def tell(seconds: float) -> None:
-    """Say that we wait for another process."""
+    """Log that we wait for another process."""
     log.warning("another process is writing; waiting up to %.0f s for it", seconds)
 
 
@@ -142,7 +142,7 @@ def _close(*descriptors: int) -> None:
 
 
 class _Wait:
-    """A thread that waits for both locks. If nobody waits for it any more, it lets go of them."""
+    """A thread that waits for both locks. If nobody wants them any more, it releases them."""
 
     def __init__(self, queue: int, turn: int) -> None:
         self.finished = threading.Event()
@@ -163,14 +163,14 @@ class _Wait:
                 self.finished.set()
 
     def abandon(self) -> bool:
-        """Say that nobody waits any more; False if it is over already."""
+        """Note that nobody waits any more; False if the thread has finished already."""
         with self._lock:
             if not self.finished.is_set():
                 self._wanted = False
             return not self.finished.is_set()
 
     def resume(self) -> bool:
-        """Wait for it again; False if it is over."""
+        """Wait for it again; False if the thread has finished."""
         with self._lock:
             self._wanted = self._thread.is_alive() and not self.finished.is_set()
             return self._wanted

@@ -1,11 +1,11 @@
 """Whether the files that are open are still the ones at their paths.
 
-SQLite goes on writing into a file that was removed, moved away or replaced, and says nothing: the
-rows are in a file that nobody will open again. A look at the paths after each commit tells before
+SQLite goes on writing into a file that was removed, moved away or replaced, without an error: the
+rows are in a file that nobody will open again. So the paths are checked after each commit, before
 anything is acknowledged.
 
-A look at a path takes four microseconds amid other work. So one look at the folder does for all the
-files in it: no name in it can change without the time of its last change, which nobody can set.
+A ``stat`` takes four microseconds amid other work. So one ``stat`` of the folder does for all the
+files in it: no name in it can change without its ctime, which nobody can set.
 """
 
 from __future__ import annotations
@@ -27,26 +27,25 @@ LOG = ("-wal", "-shm")
 """Endings of the files that SQLite keeps beside a file open for writing; the same for all."""
 
 SETTLED = 50_000_000
-"""Nanoseconds after which a folder is taken to have another time once it changes again; the clocks
-of file systems tick every 1 to 10 milliseconds."""
+"""Nanoseconds after which another change of a folder is sure to give it another time; the clocks of
+file systems tick every 1 to 10 milliseconds."""
 TRUSTED = 1_000_000_000
-"""Maximum number of nanoseconds from one look at the files to the next: some could be hidden by a
-mount."""
+"""Maximum number of nanoseconds between two checks of the files: a mount could hide some."""
 _COARSE = 1_000_000
-"""Where times are whole milliseconds, or seconds, an unchanged one says nothing."""
+"""Nanoseconds: where times are whole milliseconds or seconds, an unchanged one proves nothing."""
 
 _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 
 
 class Presence:
-    """Remembers which files stand at a path and ``beside`` it, and tells if they no longer do."""
+    """Remembers which files are at a path and ``beside`` it, and checks that they still are."""
 
     def __init__(self, path: Path, *, beside: tuple[str, ...] = ()) -> None:
         self._path = path
         real = Path(os.path.realpath(path)) if beside else path  # SQLite's own lie beside that
         logs = [real.with_name(real.name + suffix) for suffix in beside]
         self._files = [(one, *self._look(one)) for one in map(os.fsencode, (path, *logs))]
-        alone = os.name != "posix" or path.is_symlink()  # its own folder says nothing of it
+        alone = os.name != "posix" or path.is_symlink()  # its own folder does not change with it
         self._folder = None if alone else os.fsencode(path.parent)
         self._seen: tuple[int, int, int] | None = None
         self._until = 0
@@ -77,7 +76,7 @@ class Presence:
                 raise self._gone(path, "replaced by another file")
 
     def _look(self, path: bytes) -> tuple[int, int]:
-        """Return what tells a file from another one at its place."""
+        """Return what identifies the file at a path: device and inode."""
         try:
             found = os.stat(path)  # noqa: PTH116 - as in ``check``
         except OSError as error:
@@ -102,10 +101,10 @@ _IN_USE = 128
 
 
 def lost(path: Path) -> bool:
-    """Return whether nobody has the lock that SQLite keeps on a file which this process has open.
+    """Return whether the lock is lost that SQLite keeps on a file which this process has open.
 
-    Asked by a descriptor of SQLite's own: closing another one would drop the locks. False while
-    another process has the file open, or where the system cannot say.
+    It uses SQLite's own descriptor: closing another one would drop the locks. False while another
+    process has the file open, or where the system cannot tell.
     """
     asked = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, _SHARED_FIRST, _SHARED_SIZE, 0)
     try:
@@ -119,7 +118,7 @@ def lost(path: Path) -> bool:
 
 
 def is_open(path: Path) -> bool:
-    """Return whether this process has a file open; False where the system cannot say."""
+    """Return whether this process has a file open; False where the system cannot tell."""
     try:
         return _descriptor_of(path) is not None
     except OSError:

@@ -1,9 +1,9 @@
-"""Find what is whole in a damaged ledger, page by page, and make a new ledger of it.
+"""Find what is whole in a damaged ledger, page by page, and make a new ledger from it.
 
-A memory is whole if its checksum says so; nothing else is taken over as right. Links and events are
-also taken over where they and the memories that they name are whole, and sessions with their
-checkpoints where they are whole themselves; likewise the names of scopes. No merge and no share
-is taken over: a page may still hold one that was undone, and who sees what is for people to say.
+A memory is taken over only if its checksum is right. Links and events are taken over if they and
+the memories that they name are whole; sessions, their checkpoints and the names of scopes if they
+are whole themselves. Merges and shares are not: a page may still hold one that was undone, and
+people must decide who sees what.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ BUSY_SECONDS = 30.0
 class Rescued:
     """The rows that were rescued from a damaged ledger, by their keys or as in their tables.
 
-    ``turns`` are of erased turns, made with ``key``, see ``replays``; ``changed`` the ids of rows
-    that are there but not as they were. ``known`` says how often indexes tell of a row id (each
-    memory is in two at least), ``known_links`` of which links they tell.
+    ``turns`` are digests of erased turns, made with ``key``, see ``replays``; ``changed`` the ids
+    of damaged rows. ``known`` counts how often indexes name a row id (each memory is in two at
+    least), ``known_links`` are the links that they name.
     """
 
     memories: dict[int, Row] = field(default_factory=dict)
@@ -60,20 +60,20 @@ class Rescued:
 
     @property
     def lost(self) -> set[int]:
-        """Row ids of memories that were there and of which nothing whole is left."""
+        """Row ids of memories that existed and of which nothing whole is left."""
         believed = {docid for docid, times in self.known.items() if times > 1}  # else it is corrupt
         return (believed | self.changed.keys()) - self.memories.keys() - self.erased.keys()
 
     @property
     def lost_links(self) -> int:
-        """Number of links that were there between memories that are kept, and are not whole."""
+        """Number of links between rescued memories that existed and are not whole."""
         kept = {_link_between(src, dst, relation) for src, dst, relation, *_ in self.links}
         return sum(ends <= self.memories.keys() for ends, _ in self.known_links - kept)
 
 
 def find(path: Path) -> Rescued:
     """Read a damaged ledger and its log, which are not changed."""
-    if presence.is_open(path):  # to read it here and close it would drop the locks on it
+    if presence.is_open(path):  # reading and closing it here would drop the locks on it
         raise StoreBusy(path, "is open in this process; close it first")
     found, pages = Rescued(), Pages(path)
     ours = pages.application_id == schema.APPLICATION_ID
@@ -97,7 +97,7 @@ def find(path: Path) -> Rescued:
 
 
 def write(found: Rescued, target: Path) -> None:
-    """Make a ledger of what was found in an empty file."""
+    """Make a ledger from what was found, in an empty file."""
     opened = connect(target, busy_seconds=BUSY_SECONDS, writable=True, wal=False)
     with closing(opened) as connection, translated(target):
         sqlite.migrate(connection, target)
@@ -138,7 +138,7 @@ def _write_memories(connection: Connection, found: Rescued) -> None:
 
 
 def _take_row(found: Rescued, rowid: int, values: tuple[Any, ...]) -> None:
-    """Keep what a page of a table holds, if it is of use."""
+    """Keep a row from a page of a table, if it is useful and whole."""
     match values:
         case (None, int(), int(), str(), int() | None, str() | None, bytes()):
             event = values[1:]
@@ -167,7 +167,7 @@ def _take_memory(found: Rescued, row: Row) -> None:
 
 
 def _take_indexed(found: Rescued, values: tuple[Any, ...]) -> None:
-    """Keep what a page of an index, or of a table without row ids, holds."""
+    """Keep a record from a page of an index, or of a table without row ids."""
     match values:
         case (int(ns), str() | bytes(), int(docid)) if docid >> SEQ_BITS == ns:
             found.known[docid] += 1
@@ -192,7 +192,7 @@ def _take_indexed(found: Rescued, values: tuple[Any, ...]) -> None:
 
 
 def _take_named(found: Rescued, values: tuple[Any, ...]) -> None:
-    """Keep the sessions, checkpoints and scopes of a page; of two states the later one."""
+    """Keep a session, a checkpoint or a scope; of two states the later one."""
     match values:
         case (int(), str(), str(), _, int(), int(), _, _, str(), int(), _, bytes()):
             if (begun := session_rows.whole(values)) is not None:
@@ -210,12 +210,12 @@ def _take_named(found: Rescued, values: tuple[Any, ...]) -> None:
 
 
 def _link_between(src: int, dst: int, relation: str) -> tuple[frozenset[int], str]:
-    """Name a link as the indexes do, one of which has its ends the other way round."""
+    """Return a key for a link whose ends may be swapped, as they are in one of the indexes."""
     return frozenset((src, dst)), relation
 
 
 def _drop_outdated(found: Rescued) -> None:
-    """Let go of rows that were erased or that a change ended: their history tells."""
+    """Drop rows that were erased, or that are outdated according to their history."""
     ended = {docid for docid, rev, *_ in found.versions if rev >= found.memories[docid].rev}
     for docid in (ended | found.erased.keys()) & found.memories.keys():
         found.changed[docid] = found.memories.pop(docid).id
@@ -225,7 +225,7 @@ def _of_kept(found: Rescued) -> dict[int, tuple[Any, ...]]:
     """Return the events that name only memories that are kept, in order."""
     ids: dict[int, set[str]] = {}
     for row in found.memories.values():
-        ids.setdefault(row.ns, {""}).add(row.id)  # "" is what is said of an erased one
+        ids.setdefault(row.ns, {""}).add(row.id)  # "" stands for an erased one
 
     def names_kept(event: tuple[Any, ...]) -> bool:
         ns, at, kind, docid, detail, _ = event
@@ -238,6 +238,6 @@ def _of_kept(found: Rescued) -> dict[int, tuple[Any, ...]]:
 
 
 def _is_whole(found: Rescued, version: tuple[Any, ...]) -> bool:
-    """Return whether an earlier state is what it was."""
+    """Return whether an earlier state is as it was written."""
     row = found.memories.get(version[0])
     return row is not None and not rows.is_changed_state(row, State(*version[2:]))

@@ -1,7 +1,7 @@
-"""A little room kept aside, to be given back when the disk is full.
+"""A little disk space that is reserved, and released when the disk is full.
 
 Even reading needs some: SQLite makes the ``-shm`` file of a closed store again. And hiding or
-erasing a memory, which a full disk invites, must be written like any other change.
+erasing a memory, which people do when a disk is full, must be written like any other change.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from memento.base.files import explain_os, open_regular, remove_litter, sync, wr
 from memento.errors import StorageFull, StoreError, StoreUnusable
 
 SIZE = 1024 * 1024
-"""Bytes kept aside. A reader takes 32 KiB, hiding a memory less than 100 KiB."""
+"""Number of reserved bytes. A reader takes 32 KiB, hiding a memory less than 100 KiB."""
 SHARE = 16
-"""One in so many free bytes may be taken aside: more would itself fill the disk."""
+"""At most one in this many free bytes is reserved: more would itself fill the disk."""
 LEAST = SIZE // 2
-"""Bytes below which a reserve is for reading and erasing alone: hiding a memory takes up to 100 KiB
-while it is written, and a few for good; a reader takes 32 KiB, erasing none for good."""
+"""Number of bytes below which a reserve serves only reading and erasing: hiding a memory takes up
+to 100 KiB while it is written, and a few bytes for good; a reader takes 32 KiB, erasing none for
+good."""
 
 _MARK = b"memento keeps this room for a full disk\n"
 _NOT_OURS = "is not a file of this store; give it another name or place, or remove it"
@@ -35,31 +36,31 @@ _REFUSED = frozenset({
     errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM,
     errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EIO, errno.ENOENT,
 })  # fmt: skip
-"""Why it may be impossible to keep something aside; no reason to fail."""
+"""Errors for which there is no reserve, without failing."""
 
 log = logging.getLogger("memento.ledger.lite.reserve")
 
 
 class Reserve:
-    """A file that does nothing but take room. Any process may fill it or give it back."""
+    """A file that only takes up disk space. Any process may fill it or release it."""
 
     def __init__(self, root: Path) -> None:
         self._path = root / layout.RESERVE
 
     @property
     def kept(self) -> bool:
-        """Whether there is anything to give back."""
+        """Whether the reserve holds at least `LEAST` bytes."""
         return self._size() >= LEAST
 
     @property
     def trouble(self) -> str:
-        """Why there is nothing to give back; empty if there is."""
+        """Why there is no reserve; empty if there is one."""
         if os.path.lexists(self._path) and not is_ours(self._path):
             return f"{self._path} {_NOT_OURS}"
         return "" if self.kept else "the disk is nearly full: no room is kept aside"
 
     def keep(self) -> None:
-        """Take room aside if there is enough; a file of somebody else is left alone."""
+        """Reserve space if there is enough; a file of another program is left alone."""
         if self.kept:
             return
         try:
@@ -75,7 +76,7 @@ class Reserve:
             log.info("no reserve for a full disk: %s", error)
 
     def give_back(self) -> int:
-        """Free the room; returns how many bytes that were, 0 if there were none."""
+        """Release the space; return how many bytes were released."""
         size = self._size()
         if size <= len(_MARK):
             return 0
@@ -94,7 +95,7 @@ class Reserve:
 
     @contextmanager
     def lent(self, full: StorageFull) -> Iterator[None]:
-        """Free the room for a block that met a full disk; keep aside again what it left of it."""
+        """Release the space for a block that met a full disk; afterwards reserve what it left."""
         size = self.give_back()
         if not size:
             raise full
@@ -106,7 +107,7 @@ class Reserve:
                 self._fill(min(size, free.f_bavail * free.f_frsize))
 
     def _size(self) -> int:
-        """Return how much is taken; nothing where another kind of file stands."""
+        """Return the size of the reserve, bytes; 0 if the path is no regular file."""
         try:
             found = self._path.lstat()
         except OSError:
@@ -120,19 +121,19 @@ class Reserve:
         try:
             os.lseek(descriptor, len(_MARK), os.SEEK_SET)
             noise = os.urandom(SIZE // 8) * 8  # zeros might be compressed away
-            os.write(descriptor, noise[: size - len(_MARK)])  # a part of it is of use as well
+            os.write(descriptor, noise[: size - len(_MARK)])  # a partial write is useful too
         finally:
             os.close(descriptor)
 
     def _mark(self) -> None:
-        """Make the file with its mark alone, durably: after a power cut it is known as ours."""
+        """Make the file with only its mark, durably: it is known as ours after a power cut."""
         if os.path.lexists(self._path) and not is_ours(self._path):
             raise StoreUnusable(self._path, _NOT_OURS)
         try:
             remove_litter(self._path)
             write_atomically(self._path, _MARK)
         except StoreError as error:
-            raise (error.__cause__ or error) from error.__cause__  # its number decides, see `keep`
+            raise (error.__cause__ or error) from error.__cause__  # its errno decides, see `keep`
 
     def _open(self) -> int:
         """Open the file for writing; refuse one that is not the store's own."""
@@ -151,7 +152,7 @@ class Reserve:
 
 
 def is_ours(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file is a reserve that a store made, full, cut off or given back."""
+    """Return whether a file is a reserve that a store made: full, cut short or released."""
     try:
         with open_regular(path, follow=False) as file:
             return _made_by_us(file.read(SIZE))
@@ -160,5 +161,5 @@ def is_ours(path: str | os.PathLike[str]) -> bool:
 
 
 def _made_by_us(content: bytes) -> bool:
-    """Tell a reserve, which begins with the mark as far as it goes, from any other file."""
+    """Return whether a content is a reserve: it begins with the mark, or is a part of it."""
     return content.startswith(_MARK[: len(content)])

@@ -1,4 +1,4 @@
-"""The folder of a store: made private to its owner, and never one that holds something else."""
+"""The folder of a store: private to its owner, and refused if it holds other files."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _HARMLESS = frozenset({
     ".DS_Store", ".localized", "._.DS_Store", ".directory", "Thumbs.db", "desktop.ini",
     "CACHEDIR.TAG", ".nobackup", ".stfolder",
 })  # fmt: skip
-"""Names that file systems, desktops and version control put into a folder that is empty to its
-owner."""
+"""Names of files that file systems, desktops and version control put into an otherwise empty
+folder."""
 
 log = logging.getLogger("memento.ledger.lite.root")
 
@@ -32,11 +32,11 @@ log = logging.getLogger("memento.ledger.lite.root")
 def make_root(root: Path) -> None:
     """Make the folder of a store, private to its owner, or accept the one that is there.
 
-    It may hold a store, or nothing but what is harmless. Without a ledger, what a store derives
-    from one is refused: it may be another program's, such as a ``chroma`` folder of its own. A
-    folder that holds a store and other files keeps its mode, since it may be somebody's home.
+    It may hold a store, or only `_HARMLESS` files. Without a ledger, derived files of a store are
+    refused: they may be another program's, such as its own ``chroma`` folder. A folder that holds a
+    store and other files keeps its mode, since it may be somebody's home.
     """
-    refuse_long(root, f".{layout.LEDGER}.12345678.tmp")  # the longest name: of a new ledger
+    refuse_long(root, f".{layout.LEDGER}.12345678.tmp")  # the longest name, that of a new ledger
     try:
         if root.exists() and not root.is_dir():
             raise StoreUnusable(root, "is not a folder; pass the folder of the store")
@@ -52,7 +52,7 @@ def make_root(root: Path) -> None:
 
 
 def _refuse_broken_link(root: Path) -> None:
-    """Refuse a folder whose name is, or lies under, a link that leads nowhere; says which."""
+    """Refuse a folder that is, or lies under, a link that leads nowhere; name the link."""
     for path in (root, *root.parents):
         if path.is_symlink():
             try:
@@ -76,7 +76,7 @@ def _make(root: Path) -> None:
 
 
 def _accept(root: Path) -> None:
-    """Refuse a folder that is something else than a store's, and make the others private."""
+    """Refuse a folder that is not a store's, and make any other private."""
     with os.scandir(root) as entries:
         found = list(entries)
     left = _remains(root)
@@ -103,13 +103,13 @@ def _accept(root: Path) -> None:
 
 
 def _remains(root: Path) -> list[str]:
-    """Name what a store whose ledger is gone would leave, and others may have named so too."""
+    """Return the names that a store without its ledger leaves; another program may use them too."""
     derived = (name for name in layout.REMAINS if name != layout.LEDGER)
     return [name for name in derived if os.path.lexists(root / name)]
 
 
 def _drop_second_names(root: Path, found: Iterable[os.DirEntry[str]]) -> None:
-    """Remove the draft's name of a restored ledger, unopened: closing it would end its locks."""
+    """Remove a restored ledger's draft name without opening it: closing would drop its locks."""
     ledger = (root / layout.LEDGER).stat()
     for entry in found:
         if is_draft_of(entry.name, layout.LEDGER) and os.path.samestat(
@@ -119,7 +119,7 @@ def _drop_second_names(root: Path, found: Iterable[os.DirEntry[str]]) -> None:
 
 
 def _is_strange(entry: os.DirEntry[str], *, new: bool) -> bool:
-    """Return whether a file is none of a store's; in a new store every link is strange."""
+    """Return whether a file does not belong to a store; in a new store every link does not."""
     if entry.name in _HARMLESS or entry.name.startswith(".Trash-"):
         return False
     ours = layout.OF_A_NEW_STORE if new else layout.OF_A_STORE
@@ -131,7 +131,7 @@ def _is_strange(entry: os.DirEntry[str], *, new: bool) -> bool:
 
 
 def _make_private(root: Path, *, new: bool, alone: bool) -> None:
-    """Take the folder away from other users; refuse a new store's if it stays open to them."""
+    """Make the folder private; refuse a new store in a folder that stays open to others."""
     mode = stat.S_IMODE(root.stat().st_mode)
     if not mode & 0o077:
         return
@@ -161,13 +161,13 @@ LOCAL = frozenset({
     "squashfs", "erofs", "cramfs", "romfs", "iso9660", "udf",
     "fuse.fuse-overlayfs", "fuse.ext2", "fuse.ext4", "fuse.exfat", "fuse.ntfs-3g", "fuse.gocryptfs",
 })  # fmt: skip
-"""Types of file systems that this machine alone has mounted, by what the kernel calls them.
+"""Kernel names of the types of file systems that only this machine can have mounted.
 
-The types that several machines can share are without number, and each year brings new ones: so what
-is not known to be local is refused. ``fuseblk`` has a block device of this machine under it; plain
-``fuse`` says nothing, and 9p, virtiofs, vboxsf and their kin show a folder of another system. An
-``overlay``, ``aufs`` or ``ecryptfs`` lies on others, which the table does not tell; container
-engines put theirs on a local disk.
+There are too many types that several machines can share, and new ones each year: so whatever is not
+known to be local is refused. ``fuseblk`` is on a block device of this machine; plain ``fuse`` may
+be anything, and 9p, virtiofs, vboxsf and the like show a folder of another system. An ``overlay``,
+``aufs`` or ``ecryptfs`` lies on others that the table does not name; container engines put theirs
+on a local disk.
 """
 
 
@@ -197,7 +197,7 @@ def refuse_network(root: Path) -> None:
 
 
 def mount_of(path: Path, table: str) -> Mount | None:
-    r"""Find what a path lies on; of several mounts at one place the last one is in use.
+    r"""Return the mount that holds a path; of several mounts at one place the last one.
 
     Args:
         path: Absolute, without symbolic links; it need not exist.
@@ -207,7 +207,7 @@ def mount_of(path: Path, table: str) -> Mount | None:
     'nfs4'
     """
     found: Mount | None = None
-    for line in table.split("\n"):  # a name may hold what else ends lines in Unicode
+    for line in table.split("\n"):  # not ``splitlines``: a name may hold other line ends
         fields = [_unescaped(field) for field in line.split(" ")]
         if len(fields) >= len(Mount._fields):
             mount = Mount(*fields[: len(Mount._fields)])
@@ -218,5 +218,5 @@ def mount_of(path: Path, table: str) -> Mount | None:
 
 
 def _unescaped(field: str) -> str:
-    r"""Read a field in which blanks and backslashes are octal, such as ``\040``."""
+    r"""Decode a field in which blanks and backslashes are octal, such as ``\040``."""
     return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), field)

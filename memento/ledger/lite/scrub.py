@@ -1,19 +1,19 @@
-"""Overwrite the parts of an SQLite file that hold nothing any more, a few pages at a time.
+"""Overwrite the unused parts of an SQLite file, a few pages at a time.
 
-SQLite leaves deleted rows in the unused parts of its pages. ``VACUUM`` removes them and holds the
+SQLite leaves deleted rows in the unused parts of its pages. ``VACUUM`` removes them, but blocks the
 writer until the whole file is written again. Here zeros are written over the unused parts only:
-pages on the free list, the gap and the free blocks of a page of a tree, and the end of the last
-overflow page of a value. No byte that SQLite reads is changed, so it does not matter how far a
-killed process came. Fragments of three bytes or less between two cells are left.
+pages on the free list, the gap and the free blocks of a tree page, and the end of the last overflow
+page of a value. No byte that SQLite reads is changed, so the process may be killed at any point.
+Fragments of three bytes or less between two cells are left.
 
 Why this is safe while others have the file open:
 
 - A bite holds the turn to write and SQLite's write lock, and begins with a log that is wholly
   folded into the file: no later image of a page can bring back what was overwritten.
-- It ends with a commit. All connections, of other processes as well, then drop the pages that they
-  remember, so that none writes an old image of a page again. The writer's own are dropped before.
-- The root pages come first. A root that overflows is the only page which SQLite copies with its
-  free blocks to another page, which may be one that is done.
+- It ends with a commit. All connections, of other processes too, then drop their cached pages, so
+  that none writes an old image of a page again. The writer's own cache is dropped before.
+- The root pages come first. A root that overflows is the only page that SQLite copies, free blocks
+  included, to another page, and that page may have been done already.
 - The descriptor is never closed: closing it would drop the locks that SQLite has on the file.
 
 Source: sqlite.org/fileformat2.html, sections 1.5 and 1.6; sqlite.org/howtocorrupt.html, 2.2;
@@ -46,35 +46,35 @@ from memento.ledger.lite.file_pages import (
 from memento.ledger.lite.sqlite import Connection
 
 BITE_SECONDS = 0.1
-"""Time after which a bite ends; it may take as long again to bring the pages to the disk."""
+"""Time after which a bite ends; syncing the pages to the disk may take as long again."""
 READERS_SECONDS = 0.1
 """Maximum wait of a bite for readers of an earlier state; those that begin meanwhile do no harm."""
 POLL_SECONDS = 0.005
 AT_ONCE = 64
-"""Pages read at once."""
+"""Maximum number of pages read at once."""
 
 _HEADER = {TABLE_LEAF: 8, INDEX_LEAF: 8, TABLE_INTERIOR: 12, INDEX_INTERIOR: 12}
-"""Bytes before the cell pointers, by the kind of page of a tree.
+"""Number of bytes before the cell pointers, by the kind of tree page.
 
 An overflow page begins with a page number, the first byte of which is 0 below 64 GiB.
 """
 _LINKED = PAGE_BYTES - 4
-"""Bytes of a value on an overflow page."""
+"""Number of bytes of a value on an overflow page."""
 _MOST_PAGES = 1 << 24
-"""Pages up to which the first byte tells the kind of a page."""
+"""Number of pages up to which the first byte tells the kind of a page."""
 _ZEROS = bytes(PAGE_BYTES)
 
 Span = tuple[int, int]
-"""Where unused bytes begin in a page, and where they end."""
+"""Start and end of unused bytes in a page."""
 
 
 def bite(connection: Connection, path: Path, first: int) -> int | None:
-    """Overwrite the unused parts of some pages from one on, outside any transaction and alone.
+    """Overwrite the unused parts of some pages, from one on. Call it alone, in no transaction.
 
-    Returns the page to go on with; None after the last one; the first if nothing could be done,
-    as a reader uses an earlier state.
+    Returns the next page to do; None after the last one; ``first`` if nothing could be done because
+    a reader uses an earlier state.
     """
-    connection.execute("PRAGMA shrink_memory")  # its pages as they were before
+    connection.execute("PRAGMA shrink_memory")  # drops its cached pages
     if not _folded(connection):
         return first
     connection.execute("BEGIN IMMEDIATE")
@@ -96,7 +96,7 @@ def bite(connection: Connection, path: Path, first: int) -> int | None:
 
 
 def _folded(connection: Connection) -> bool:
-    """Fold the whole log into the file; tells whether no reader of an earlier state prevents it."""
+    """Fold the whole log into the file; return False if a reader prevents that."""
     until = time.monotonic() + READERS_SECONDS
     while True:
         (_, logged, folded) = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
@@ -116,7 +116,7 @@ class _File:
         self._trunks, self._free = self._free_pages()
 
     def scrub(self, first: int, roots: Iterable[int]) -> int | None:
-        """Overwrite from a page on until the time is up; returns the next page, if there is one."""
+        """Overwrite from a page on until time is up; return the next page, None at the end."""
         until = time.monotonic() + BITE_SECONDS
         try:
             for root in roots:
@@ -145,7 +145,7 @@ class _File:
                 self._scrub_end(overflow, rest)
 
     def _scrub_end(self, number: int, rest: int) -> None:
-        """Follow a value to its last overflow page, and overwrite what comes after it there."""
+        """Follow a value to its last overflow page, and overwrite the rest of that page."""
         while rest > _LINKED:
             number, rest = int.from_bytes(self._read(number)[:4], "big"), rest - _LINKED
         self._clear(number, self._read(number), (4 + rest, PAGE_BYTES))
@@ -167,7 +167,7 @@ class _File:
         return found
 
     def _free_pages(self) -> tuple[dict[int, int], set[int]]:
-        """Return the trunk pages of the free list with how many leaves each names, and these."""
+        """Return the trunk pages of the free list, each with its leaf count, and the leaves."""
         trunks: dict[int, int] = {}
         free: set[int] = set()
         number = int.from_bytes(self._read(1)[32:36], "big")
@@ -182,7 +182,7 @@ class _File:
 
 
 def unused(page: bytes, start: int = 0) -> Iterator[Span]:
-    """Find the gap and the free blocks of a page of a tree; the header begins at ``start``."""
+    """Yield the gap and the free blocks of a tree page whose header begins at ``start``."""
     header = _HEADER.get(page[start])
     if header is None:
         return
@@ -200,7 +200,7 @@ def unused(page: bytes, start: int = 0) -> Iterator[Span]:
 
 
 def spilled(page: bytes, start: int = 0) -> Iterator[tuple[int, int]]:
-    """Yield the first overflow page of each cell that has one, and the bytes that are there."""
+    """Yield the first overflow page of each cell that has one, and the number of bytes there."""
     kind = page[start]
     if kind not in _HEADER or kind == TABLE_INTERIOR:
         return
@@ -220,7 +220,7 @@ def spilled(page: bytes, start: int = 0) -> Iterator[tuple[int, int]]:
 
 
 _descriptors: dict[tuple[int, int], int] = {}
-"""Device and inode of each file that was scrubbed, to a descriptor that is never closed."""
+"""Maps device and inode of each scrubbed file to a descriptor that is never closed."""
 _opening = threading.Lock()
 
 

@@ -1,4 +1,4 @@
-"""Connections to the ledger file, and SQLite's errors in memento's words."""
+"""Connections to the ledger file, and the translation of SQLite's errors into memento's."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Connection(sqlite3.Connection):
-    """A connection to the ledger file: what a job is handed, see ``contract.Session``."""
+    """A connection to the ledger file, which jobs get; see ``contract.Session``."""
 
     @property
     def words(self) -> LiteWords:
@@ -51,10 +51,10 @@ class Connection(sqlite3.Connection):
         return made
 
     def end_job(self) -> None:
-        """Close what a job left half read, whoever still refers to it; harmless if repeated.
+        """Close the cursors that a job left open, even if still referred to; harmless if repeated.
 
-        An open ``SELECT`` keeps its snapshot: a reader would not see what came since, and a
-        writer would be refused as soon as another process has written.
+        An open ``SELECT`` keeps its snapshot: a reader would not see later commits, and a writer
+        would be refused once another process has written.
         """
         while self._cursors:
             left = self._cursors.pop()()
@@ -76,7 +76,7 @@ it."""
 MMAP_BYTES = 256 * 1024 * 1024
 
 _WRITER = ("synchronous=FULL", "fullfsync=1", "checkpoint_fullfsync=1")
-"""The last two act on macOS alone; see ``base.files.sync``."""
+"""The last two have an effect on macOS only; see ``base.files.sync``."""
 _READER = ("query_only=ON", "cache_size=-16384")  # KiB
 
 _SAYINGS: tuple[tuple[str, type[StoreError], str], ...] = (
@@ -94,7 +94,7 @@ _SAYINGS: tuple[tuple[str, type[StoreError], str], ...] = (
 )
 
 _VAGUE = frozenset({"disk i/o error", "unable to open"})
-"""Messages that SQLite has for many causes; the system has a more precise one."""
+"""Messages that SQLite uses for many causes; the system has a more precise one."""
 _PROBE_BYTES = 8 * 4096
 
 
@@ -103,8 +103,8 @@ def connect(
 ) -> Connection:
     """Open a connection that any one thread at a time may use.
 
-    ``immutable`` is for a medium where not even the ``-shm`` file can be made. Without ``wal``
-    a file that nobody else has open is whole without any file beside it.
+    ``immutable`` is for a medium where not even the ``-shm`` file can be made. Without ``wal``, a
+    file that nobody else has open needs no file beside it to be complete.
     """
     mode = "rw" if writable else "ro"
     suffix = "&immutable=1" if immutable else ""
@@ -133,20 +133,20 @@ def connect(
 
 
 def _composed(text: bytes | None) -> bytes | None:
-    """Compose UTF-8; what is not UTF-8 stays as it is. See ``dialect.in_one_form``."""
+    """Return UTF-8 in composed form; other bytes are unchanged. See ``dialect.in_one_form``."""
     if text is None or text.isascii():
         return text
     return composed(text.decode(errors="surrogateescape")).encode(errors="surrogateescape")
 
 
 def uri_of(path: Path) -> str:
-    """Return the name of a file as SQLite takes it, whatever its bytes; refuse a long one."""
+    """Return the URI of a file for SQLite, for any bytes in its name; refuse a long path."""
     refuse_long(path)
     return f"file:{quote(os.fsencode(path.absolute()))}"
 
 
 def refuse_long(path: Path, name: str = "") -> None:
-    """Refuse a path that is too long for SQLite: a file, or the folder of a file of that name."""
+    """Refuse a path that is too long for SQLite: a file, or the folder of a file ``name``."""
     spare = MOST_BYTES - len(os.fsencode(os.path.realpath(path / name)))
     if spare < 0:
         length = len(os.fsencode(os.path.realpath(path)))
@@ -158,7 +158,7 @@ def refuse_long(path: Path, name: str = "") -> None:
 
 
 def roll_back(path: Path, *, busy_seconds: float) -> None:
-    """Undo a transaction that a crash cut off while the file was not yet in WAL mode."""
+    """Undo a transaction that a crash interrupted before the file was in WAL mode."""
     with (
         translated(path),
         closing(sqlite3.connect(f"{uri_of(path)}?mode=rw", uri=True, timeout=busy_seconds)) as c,
@@ -167,7 +167,7 @@ def roll_back(path: Path, *, busy_seconds: float) -> None:
 
 
 def _enter_wal(connection: Connection, busy_seconds: float) -> None:
-    """Put the file into WAL mode; SQLite does not wait by itself for another that does the same."""
+    """Put the file into WAL mode; SQLite itself does not wait for others that do the same."""
     deadline = time.monotonic() + busy_seconds
     while True:
         try:
@@ -181,7 +181,7 @@ def _enter_wal(connection: Connection, busy_seconds: float) -> None:
 
 
 def begin(connection: Connection, busy_seconds: float) -> None:
-    """Begin to write; say so if a program that knows no gate keeps us waiting for long."""
+    """Begin to write; log it if a program that ignores the gate keeps us waiting for long."""
     first = min(gate.PATIENCE, busy_seconds)
     connection.execute(f"PRAGMA busy_timeout={round(first * 1000)}")
     try:
@@ -197,7 +197,7 @@ def begin(connection: Connection, busy_seconds: float) -> None:
 
 
 def explain(path: Path, error: sqlite3.Error | UnicodeDecodeError | MemoryError) -> StoreError:
-    """Say in memento's words what SQLite reported about a file."""
+    """Return the memento error for an error of SQLite about a file."""
     if isinstance(error, MemoryError):
         problem = "out of memory, or the ledger is damaged; run `memento doctor --salvage`"
         return StoreUnusable(path, problem)
@@ -211,7 +211,7 @@ def explain(path: Path, error: sqlite3.Error | UnicodeDecodeError | MemoryError)
 
 
 def _refusal(path: Path) -> StoreError | None:
-    """Ask the system why nothing can be written beside a file; SQLite's words are vague."""
+    """Ask the system why nothing can be written beside a file; SQLite's message is vague."""
     log = path.with_name(f"{path.name}-wal")
     probe = path.with_name(f"probe.{token_hex(4)}.tmp")
     try:
@@ -271,7 +271,7 @@ _WHAT_IT_IS = (
     "SELECT (SELECT application_id FROM pragma_application_id),"
     " (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_master)"
 )
-"""One statement, so that it never sees half of what another process is just turning it into."""
+"""One statement, so that it never sees a file that another process has half initialised."""
 
 
 def check_version(connection: Connection, path: Path) -> int:
@@ -312,11 +312,11 @@ def quick_check(connection: Connection) -> list[str]:
 
 
 WHOLE_PAGES = 8192
-"""Pages in use (32 MiB) up to which the file is written again in one piece, in about 0.3 s."""
+"""Maximum number of used pages (32 MiB) for which the file is rewritten at once, in about 0.3 s."""
 
 
 def compact(connection: Connection) -> bool:
-    """Write a small file again without what was deleted, alone; tell whether it was small."""
+    """Rewrite a small file without deleted data, alone; return whether it was small."""
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     (free,) = connection.execute("PRAGMA freelist_count").fetchone()
     if pages - free > WHOLE_PAGES:
@@ -326,7 +326,7 @@ def compact(connection: Connection) -> bool:
 
 
 def fold_log(connection: Connection, seconds: float) -> bool:
-    """Fold the whole log into the file and empty it; tells whether nobody stood in the way."""
+    """Fold the whole log into the file and empty it; return False if others were in the way."""
     (before,) = connection.execute("PRAGMA busy_timeout").fetchone()
     connection.execute(f"PRAGMA busy_timeout={int(seconds * 1000)}")
     try:

@@ -1,4 +1,4 @@
-"""The ledger as the rest of memento sees it: one file, one writer, a reader for each thread."""
+"""The ledger in SQLite: one file, one writer, a reader for each thread."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ T = TypeVar("T")
 log = logging.getLogger("memento.ledger.lite.store")
 
 BUSY_SECONDS = 30.0
-"""Seconds a write waits for another process before StoreBusy; writes take milliseconds."""
+"""Seconds that a write waits for another process before ``StoreBusy``; writes take milliseconds."""
 
 _HIDE_ERASED = (
     "CREATE TEMP VIEW memories AS SELECT * FROM main.memories"
@@ -109,7 +109,7 @@ class LiteLedger:
         commit_separately()
 
     def _write_in_reserve(self, job: Callable[[Connection], T], full: StorageFull) -> T:
-        """Run a job in the room kept aside."""
+        """Run a job in the reserved room."""
         with self._rescuing, self._reserve.lent(full):
             try:
                 self._writer().fold(if_room=True)
@@ -129,7 +129,7 @@ class LiteLedger:
         reader = self._reader()
         connection = reader.connection
         with reader.turn:
-            if reader.reading:  # a signal handler reads within a read, in the outer one's snapshot
+            if reader.reading:  # a signal handler that reads within a read shares its snapshot
                 return job(connection)
             try:
                 try:
@@ -158,7 +158,7 @@ class LiteLedger:
             self._writing.check_present()
 
     def find_namespace(self, labels: tuple[str, ...]) -> int | None:
-        self._presence.check()  # every verb that reads comes by here: once a verb
+        self._presence.check()  # every verb that reads calls this once
         number = self._namespaces.get(labels)
         if number is None:
             number = self.read(lambda connection: namespaces.find(connection, labels))
@@ -191,7 +191,7 @@ class LiteLedger:
         return self.read(sqlite.quick_check)
 
     def words_intact(self) -> bool:
-        if library_version() < fulltext.CHECKED_AS_READ:  # only as a writer, for whom others wait
+        if library_version() < fulltext.CHECKED_AS_READ:  # only a writer can check, and others wait
             return self.read_only or self.write(lambda c: c.words.intact())
         with translated(self.path), closing(self._connect_to_read()) as connection:
             return connection.words.intact_as_read()
@@ -208,7 +208,7 @@ class LiteLedger:
         while following is not None and following != first:
             first = following
             following = self.alone(partial(scrub.bite, path=self.path, first=first))
-            self.write(lambda _: None)  # in the queue: else the next bite would overtake it
+            self.write(lambda _: None)  # queue up, so that waiting writers come first
         if following is not None:
             problem = "a reader still uses an earlier state; the file cannot be cleared yet"
             raise StoreBusy(self.path, problem)
@@ -258,7 +258,7 @@ class LiteLedger:
             writer.close()
 
     def hold_still(self) -> None:
-        """Let no read or write begin until ``go_on``: a fork must find no thread inside SQLite."""
+        """Let no read or write begin until ``go_on``: no thread may be inside SQLite at a fork."""
         self._lock.acquire()
         if self._writing is not None:
             self._writing.hold(self)
@@ -266,7 +266,7 @@ class LiteLedger:
             reader.turn.acquire()
 
     def go_on(self) -> None:
-        """End ``hold_still``; from the thread that began it."""
+        """End ``hold_still``; call it from the thread that began it."""
         for reader in self._readers:
             reader.turn.release()
         if self._writing is not None:
@@ -318,7 +318,7 @@ class LiteLedger:
 
     def _open_writable(self) -> None:
         try:
-            self._version_rolled_back()  # another program's file must not even enter WAL mode
+            self._version_rolled_back()  # another program's file must not enter WAL mode
             self._writer()
         except StorageFull as full:
             with self._reserve.lent(full):
@@ -328,7 +328,7 @@ class LiteLedger:
             self._reserve.keep()
 
     def _open_again(self) -> None:
-        """Leave read-only mode if only the full disk was the reason and there is room by now."""
+        """Leave read-only mode if a full disk was its reason and there is room now."""
         if self._full is None:
             raise ReadOnlyStore(self.root, "the store is read-only; nothing was written")
         with self._reopening:
@@ -344,7 +344,7 @@ class LiteLedger:
             self.read_only, self._full = False, None
 
     def _forget_readers(self, *, immutable: bool) -> None:
-        """Let every thread open a new connection; the old ones may be in use, and stay open."""
+        """Make every thread open a new connection; old ones stay open, as they may be in use."""
         with self._lock:
             self._retired += self._readers
             self.immutable = immutable
@@ -366,7 +366,7 @@ class LiteLedger:
             raise ReadOnlyStore(self.root, "cannot be written and contains no store yet") from cause
 
     def _version_rolled_back(self) -> int:
-        """Read the version, after what a crash in the store's first moment left half-done."""
+        """Read the version, after rolling back what a crash at the store's creation left."""
         try:
             return self._version()
         except ReadOnlyStore:
@@ -410,14 +410,14 @@ class LiteLedger:
             self._presence.check()  # the same file as before
             try:
                 presence = Presence(self.path, beside=LOG)
-            except StoreGone as error:  # SQLite could not make it, and went on without
+            except StoreGone as error:  # SQLite could not make the log, and went on without
                 problem = "no write-ahead log can be made beside it"
                 raise StorageFailed(self.path, problem) from error
             undo.pop_all()
             return Writer(self.path, connection, gate, presence)
 
     def _sync_names(self) -> None:
-        """Make the names of a new store outlast a power cut."""
+        """Make the names of a new store durable."""
         try:
             sync_name(self.path)
             sync_name(self.root)
@@ -431,7 +431,7 @@ class LiteLedger:
         return reader
 
     def _reader_for(self, thread: threading.Thread) -> _Reader:
-        """Take over the connection of a thread that ended, if there is one, or make a new one."""
+        """Reuse the connection of a thread that ended, or make a new one."""
         with self._lock:
             for reader in self._readers:
                 if not reader.thread.is_alive():
@@ -465,7 +465,7 @@ class _Reader:
     hides_erased: bool = False
 
     def hide_erased(self) -> None:
-        """In a read, hide erased memories if some are still being deleted; else show all."""
+        """Within a read, hide erased memories while some are still being deleted."""
         wanted = is_under_way(self.connection)
         if wanted == self.hides_erased:
             return
@@ -480,17 +480,17 @@ class _Reader:
 
 _opened: weakref.WeakSet[LiteLedger] = weakref.WeakSet()
 _inherited: list[object] = []
-"""Connections of a forked parent: kept, so that the child never closes what is not its own."""
+"""Connections of a forked parent, kept so that the child never closes them."""
 _held_still: list[LiteLedger] = []
-"""Ledgers that ``_before_fork`` holds, to be let go in the parent."""
+"""Ledgers that ``_before_fork`` holds, and that the parent releases."""
 _forking = threading.Lock()
 _handover = forks.Handover()
 
 
 def _before_fork() -> None:
-    """Wait until no thread is inside SQLite, nor in what would stay locked in the child.
+    """Wait until no thread is inside SQLite, or holds a lock that would stay locked in the child.
 
-    Nothing is held during that wait: a thread that loads a library may need a ledger, or fork.
+    Hold nothing while waiting: a thread that loads a library may need a ledger, or fork.
     """
     until = time.monotonic() + forks.FORK_SECONDS
     while True:

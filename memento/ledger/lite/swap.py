@@ -33,11 +33,10 @@ _HERE, _EXCHANGE = -100, 2  # AT_FDCWD, RENAME_EXCHANGE. Source: renameat2(2)
 
 
 def swap(root: Path, build: Callable[[Path], T]) -> tuple[T, Path]:
-    """Build a ledger at the path that ``build`` is given; let its folder take the store's place.
+    """Let ``build`` make a ledger at a path, and put its folder in the place of the store.
 
-    Returns what that returned, and where the old store is now. Where the system can (Linux), a
-    crash leaves the one or the other at its place; elsewhere there is a moment between two
-    renames.
+    Returns what ``build`` returned, and where the old store is now. On Linux, a crash leaves either
+    the old or the new store in place; elsewhere neither is in place between two renames.
     """
     root = root.resolve()
     aside = root.with_name(f"{root.name}.aside-{in_name(system_clock())}")
@@ -63,32 +62,32 @@ def swap(root: Path, build: Callable[[Path], T]) -> tuple[T, Path]:
 
 
 def mark_of(folder: Path) -> str:
-    """Return what tells a folder from all others, whatever its name is by now."""
+    """Return a mark that identifies a folder, even if it was renamed."""
     found = folder.lstat()
     return f"{zlib.crc32(f'{found.st_dev} {found.st_ino}'.encode()):08x}"
 
 
 def name_of_fresh(root: Path, folder: Path) -> Path:
-    """Return the name that the folder of a new store has while it is being built beside another."""
+    """Return the name of the folder of a new store while it is being built beside another."""
     return root.with_name(f".{root.name}.{mark_of(folder)}.tmp")
 
 
 def _make_fresh(root: Path) -> Path:
     """Make the folder of a new store, named by its mark until it is in its place.
 
-    In the exchange the old store gets that name, which does not suit it: no other process can
-    take the one for the other, whenever this one is killed.
+    In the exchange the old store gets that name, whose mark does not match it: so no other process
+    can mistake one for the other, even if this one is killed.
     """
     fresh = Path(tempfile.mkdtemp(prefix=f".{root.name}.", suffix=".tmp", dir=root.parent))
     named = name_of_fresh(root, fresh)
     if os.path.lexists(named) or (root.exists() and mark_of(root) == mark_of(fresh)):
-        return fresh  # what is left of it would stay, but nothing else is lost
+        return fresh  # after a crash it would stay, but nothing is lost
     fresh.rename(named)
     return named
 
 
 def finish(root: Path) -> None:
-    """Give the old store its name if the process that exchanged it was killed just after."""
+    """Give the old store its name if the process was killed just after the exchange."""
     old = name_of_fresh(root, root)
     if old.is_symlink() or not old.is_dir():
         return
@@ -107,7 +106,7 @@ def finish(root: Path) -> None:
 
 @contextmanager
 def _held(folder: Path) -> Iterator[bool]:
-    """Hold a folder during the block; lends False if another process holds it."""
+    """Hold a folder during the block; yield False if another process holds it."""
     try:
         held = _hold(folder)
     except OSError as error:
@@ -121,7 +120,7 @@ def _held(folder: Path) -> Iterator[bool]:
 
 
 def _hold(folder: Path) -> int:
-    """Show that a folder is in use, until the descriptor that is returned is closed."""
+    """Mark a folder as in use until the returned descriptor is closed."""
     descriptor = open_folder(folder)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -132,7 +131,7 @@ def _hold(folder: Path) -> int:
 
 
 def _remove_unbuilt(root: Path) -> None:
-    """Remove what a killed process left unbuilt; a folder without the mark may be the old store."""
+    """Remove what a killed process left half-built; without its mark it may be the old store."""
     for folder in root.parent.glob(f".{escape(root.name)}.????????.tmp"):
         if folder.is_symlink() or not folder.is_dir():
             continue
@@ -163,7 +162,7 @@ def _change_places(root: Path, fresh: Path, aside: Path) -> None:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Let two folders change names at once; False if the system does not know how."""
+    """Exchange the names of two folders atomically; return False if the system cannot."""
     call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     if call is None:
         return False
@@ -172,10 +171,10 @@ def _exchange(one: Path, other: Path) -> bool:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Keep the writers of all processes out of a ledger that nobody has open, or ``StoreBusy``.
+    """Lock all writers out of a ledger that nobody has open; ``StoreBusy`` if it is open.
 
-    A process that opens it meanwhile cannot write before the block ends, and then finds that
-    its files are no longer at their place.
+    A process that opens it meanwhile cannot write before the block ends, and then finds its files
+    no longer in place.
     """
     if not path.exists():
         yield
@@ -188,7 +187,7 @@ def _alone(path: Path) -> Iterator[None]:
                 connect(path, busy_seconds=PATIENCE, writable=True, wal=False).close()
         except StoreBusy as error:
             raise StoreBusy(path, "is open in another process; close it first") from error
-        except StoreUnusable as error:  # perhaps the reason for all this: it is kept as it is
+        except StoreUnusable as error:  # perhaps why it is replaced: it is kept unchanged
             log.info("%s is replaced though it cannot be opened: %s", path, error)
         yield
     finally:

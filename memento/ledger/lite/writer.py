@@ -1,6 +1,6 @@
-"""One writer a process, behind group commit, see ``group``.
+"""One writer in each process, behind group commit, see ``group``.
 
-Between processes the gate lets them take turns.
+The gate lets the writers of several processes take turns.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from memento.ledger.lite.sqlite import Connection, begin, explain, translated
 T = TypeVar("T")
 
 LOG_PAGES = 8192
-"""A writer folds the log into the file by itself only past this many pages (32 MiB); the
-background thread does it much earlier, so that no ``add`` pays for it."""
+"""Number of pages (32 MiB) beyond which a writer itself folds the log into the file; the background
+thread does it much earlier, so that no ``add`` waits for it."""
 LEAST_PAGES = 64
-"""As many on a disk that is nearly full."""
+"""The same on a disk that is nearly full."""
 ROOM_SHARE = 4
-"""The log may grow to one in so many bytes that are free: folding it makes the file grow as much,
-and a log that cannot be folded could take nothing more, not even what makes room."""
+"""The log may grow to one in this many free bytes: folding it makes the file grow as much, and a
+log that cannot be folded can take nothing more, not even what makes room."""
 ROOM_EVERY = 8
-"""Commits from one look at the free room to the next; a look takes two microseconds."""
+"""Number of commits between two checks of the free space; a check takes two microseconds."""
 PAGE_BYTES = 4096
 
 
 def free_bytes(folder: Path) -> int:
-    """Return how much may still be written to the disk of a folder; a guess if it does not say."""
+    """Return the free bytes on the disk of a folder; a guess if the system does not tell."""
     try:
         found = os.statvfs(folder)
     except OSError:
@@ -50,7 +50,7 @@ def growth(connection: Connection, path: Path) -> int:
 class Writer(GroupCommit):
     """Runs jobs on the one writing connection, each atomic, several to a commit.
 
-    Nobody else may use the connection. The gate, where the processes queue, is closed with it.
+    Nobody else may use the connection. ``close`` closes the gate too.
     """
 
     def __init__(self, path: Path, connection: Connection, gate: Gate, presence: Presence) -> None:
@@ -79,15 +79,15 @@ class Writer(GroupCommit):
                 self._gate.close()
 
     def forget(self) -> Presence:
-        """Let go of the gate in a forked child; the connection stays the parent's."""
+        """Release the gate in a forked child; the connection stays the parent's."""
         self._gate.forget()
         return self._presence
 
     def fold(self, *, if_room: bool = False) -> None:
-        """Fold what it can of the log into the file without making anyone wait.
+        """Fold as much of the log as possible into the file, without making anyone wait.
 
-        With ``if_room`` nothing is tried unless the disk has room for what the file then grows by:
-        it would take what is left and fold nothing.
+        With ``if_room`` it does so only if the disk has room for the growth of the file: otherwise
+        it would use up the rest and fold nothing.
         """
         self._held(lambda: self._fold(if_room=if_room))
 
@@ -122,7 +122,7 @@ class Writer(GroupCommit):
         return self._held(lambda: self._in_turn(looked_after))
 
     def _explained(self, error: Exception) -> Exception:
-        """Say in memento's words why a group failed; without its log, a file looks damaged."""
+        """Return the memento error for a failed group; a missing log would look like damage."""
         if not isinstance(error, Error):
             return error
         try:
@@ -166,7 +166,7 @@ class Writer(GroupCommit):
             raise
 
     def _undo(self, group: Group, error: BaseException) -> None:
-        """Roll back, unless COMMIT returned and only then a signal handler raised."""
+        """Roll back, unless a signal handler raised only after COMMIT had returned."""
         if self._roll_back():
             group.sent = False
         elif group.sent and not isinstance(error, (Error, StoreError)):
@@ -174,17 +174,17 @@ class Writer(GroupCommit):
             group.kept = True
 
     def _roll_back(self) -> bool:
-        """End a transaction that was left, if there is one; tell whether there was."""
+        """Roll back a transaction that was left open; return whether there was one."""
         left = self._connection.in_transaction
         self._connection.rollback()
         self._connection.end_job()
         return left
 
     def _look(self) -> None:
-        """Look whether the files are where they were, between a commit and its acknowledgement.
+        """Check that the files are still in place, between a commit and its acknowledgement.
 
-        Once they are not, each group looks before it begins: into a file that nobody will
-        open, nothing more is written.
+        Once they are not, each group checks before it begins, so that nothing more is written into
+        a file that nobody will open.
         """
         try:
             self._presence.check()
@@ -194,7 +194,7 @@ class Writer(GroupCommit):
         self._gone = False
 
     def _mind_room(self) -> None:
-        """Now and then, bound the log by the room that folding it would take."""
+        """Every `ROOM_EVERY` commits, bound the log by the room that folding it would take."""
         if self._commits % ROOM_EVERY == 0:
             free = free_bytes(self._file.parent)
             if self._pages or growth(self._connection, self._file) <= free:

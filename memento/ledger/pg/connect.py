@@ -1,4 +1,4 @@
-"""Connections to the server, what a job is handed, and the server's errors in memento's words."""
+"""Connections to the server, the session of a job, and the translation of the server's errors."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ _MARKED = {
     "CROSS /* in this order */ JOIN": "JOIN",
     "/* bytes */ BLOB": "text",
 }
-"""Fragments of ``dialect`` that the server has other words for, and these."""
+"""Maps fragments of ``dialect`` to what the server has instead."""
 
 
 @lru_cache(maxsize=4096)
 def prepared(statement: str) -> str:
-    """Return a statement of the shared text as the server takes it: with its names of holes.
+    """Return a statement of the shared SQL for the server, with numbered parameters.
 
     >>> prepared("SELECT '?' WHERE a = ? AND b = ?1")
     "SELECT '?' WHERE a = $1 AND b = $1"
@@ -67,10 +67,10 @@ def prepared(statement: str) -> str:
 
 
 class PgSession:
-    """What a job is handed: one connection inside a transaction, see ``contract.Session``.
+    """The session of a job: one connection inside a transaction, see ``contract.Session``.
 
-    ``upto`` is how far the full text was when the transaction locked its namespaces, and
-    ``written`` how many commits a snapshot has seen.
+    ``upto`` maps the namespaces to how far their full text was when the transaction locked them;
+    ``written`` is the number of commits that a snapshot has seen.
     """
 
     __slots__ = ("_answers", "_upto", "connection", "written")
@@ -102,13 +102,13 @@ class PgSession:
         return _Answer(cursor)
 
     def end_job(self) -> None:
-        """Close what a job left half read, whoever still refers to it; harmless if repeated."""
+        """Close the cursors that a job left open, even if referred to; harmless if repeated."""
         while self._answers:
             self._answers.pop().close()
 
 
 class _Answer:
-    """The answer to a statement; one that has no rows to give is empty."""
+    """The answer to a statement; it is empty if the statement returns no rows."""
 
     __slots__ = ("_cursor", "rowcount")
 
@@ -129,7 +129,7 @@ class _Answer:
 
 
 class _NumberLoader(psycopg.adapt.Loader):
-    """A sum of whole numbers is one, as it is in SQLite."""
+    """Loads a sum of whole numbers as an integer, as SQLite does."""
 
     def load(self, data: Any) -> int | float:
         said = bytes(data).decode()
@@ -137,7 +137,7 @@ class _NumberLoader(psycopg.adapt.Loader):
 
 
 def configure(connection: psycopg.Connection[Any], schema: str) -> None:
-    """Make a new connection ready: where its tables are, and how values go over."""
+    """Configure a new connection: its schema, and the conversion of values."""
     connection.execute(
         sql.SQL("SET search_path = {}, pg_catalog").format(sql.Identifier(schema)).as_string()
     )
@@ -154,7 +154,7 @@ def _quoted(name: str) -> str:
 
 
 def _value(number: int | None, text: str | None, octets: bytes | None) -> int | str | bytes | None:
-    """Return a value of ``meta``, which is a number, a text or bytes."""
+    """Return a value of ``meta``: a number, a text, bytes or None."""
     return next((one for one in (number, text, octets) if one is not None), None)
 
 
@@ -173,7 +173,7 @@ _KINDS: tuple[tuple[type[Exception], type[StoreError], str], ...] = (
 
 
 def explain(shown: str, error: Exception) -> StoreError:
-    """Say in memento's words what the server reported."""
+    """Return the memento error for an error of the server."""
     if isinstance(error, PoolClosed):
         return StoreClosed(shown)
     for kind, ours, problem in _KINDS:

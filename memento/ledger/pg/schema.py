@@ -1,9 +1,8 @@
-"""The tables of `memento.ledger.schema` on PostgreSQL, and the words of SQLite that it lacks.
+"""The tables of `memento.ledger.schema` on PostgreSQL, and the SQLite functions that it lacks.
 
-The shared modules are one text of SQL. Where PostgreSQL has no word for what they say, the schema
-of the store has a function of that name, so that no statement is rewritten. The value of a row of
-``meta`` is a number, a text or bytes: here a type of its own, with the casts and the operators that
-the statements need.
+The shared modules use one SQL. Where PostgreSQL lacks a function that they call, the schema of the
+store defines it, so that no statement is rewritten. The value of a row of ``meta`` is a number, a
+text or bytes: here a type of its own, with the casts and operators that the statements need.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ _TYPES = (
     ("BLOB", "bytea"),
     ("TEXT", 'text COLLATE "C"'),
 )
-"""Column types of the shared text, and what holds the same values here."""
+"""Column types of the shared SQL, and the types that hold the same values here."""
 _NUMBERED = (("namespaces", "ns"), ("events", "event"), ("embedders", "model"))
-"""Tables whose rows get the next number by themselves. There is no sequence: it would leave gaps,
-and a reader that follows by number would miss those that are committed late."""
+"""Tables whose rows are numbered by a trigger. A sequence would leave gaps, and a reader that
+follows by number would miss rows that are committed late."""
 
 
 def tables() -> list[str]:
-    """Return the statements that make the tables and indexes."""
+    """Return the statements that create the tables and indexes."""
     statements = [one.strip() for one in schema.SCHEMA.split(";\n") if one.strip()]
     return [_translated(one) for one in statements if "memories_fts" not in one]
 
@@ -35,7 +34,7 @@ def _translated(statement: str) -> str:
     statement = statement.replace("PRIMARY KEY, value)", "PRIMARY KEY, value memento_value)")
     for name, here in _TYPES:
         statement = re.sub(rf"\b{name}\b", here, statement)
-    # An index on what is calculated needs brackets of its own around that.
+    # An expression in an index needs brackets of its own.
     return re.sub(r"\((\w+ >> \d+), ", r"((\1), ", statement)
 
 
@@ -146,8 +145,8 @@ WORDS = (
     """CREATE TABLE indexed (docid bigint PRIMARY KEY, title text COLLATE "C" NOT NULL,
     head text COLLATE "C" NOT NULL, rest text COLLATE "C" NOT NULL)""",
 )
-"""The full text, see ``pg.words``: of each term and of each 4,096 rows which of them hold it, and
-what was indexed of each row, by which it is taken out again."""
+"""The full text, see ``pg.words``: for each term and each block of 4,096 rows, the rows that hold
+it; and the indexed text of each row, by which it is removed again."""
 _OWN = (
     "CREATE TABLE written (slot integer PRIMARY KEY, n bigint NOT NULL) WITH (fillfactor = 50)",
     "INSERT INTO written SELECT slot, 0 FROM generate_series(0, 63) AS slot",
@@ -155,7 +154,7 @@ _OWN = (
 
 
 def statements() -> list[str]:
-    """Return all that makes a new store in an empty schema."""
+    """Return the statements that create a store in an empty schema."""
     return [
         *_value_type(),
         *_FUNCTIONS,

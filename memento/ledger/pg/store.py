@@ -1,4 +1,4 @@
-"""The ledger on a PostgreSQL server as the rest of memento sees it; see ``contract.Ledger``."""
+"""The ledger on a PostgreSQL server; see ``contract.Ledger``."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ log = logging.getLogger("memento.ledger.pg.store")
 SCHEMA = "memento"
 """Schema of the store unless the address names one: ``?schema=``."""
 MOST_CONNECTIONS = 32
-"""Connections of a process at most; a thread that needs one more waits."""
+"""Maximum number of connections of a process; a thread that needs one more waits."""
 WAIT_SECONDS = 30.0
 """Seconds a call waits for a connection, and a connection for the server."""
 OLDEST_SERVER = 15
 LONGEST_SCHEMA = 50
-"""Bytes; PostgreSQL cuts names off at 63, and memento makes a longer one of it."""
+"""Bytes; PostgreSQL cuts names off at 63, and memento appends to this one."""
 
 _WRITTEN = "SELECT sum(n)::bigint FROM written"
 _BEGIN_READ = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {UNDER_WAY}; {_WRITTEN}"
 _HIDE_ERASED = "SET LOCAL search_path = {}, {}, pg_catalog"
 _NAME = "store id"
-"""Name in ``meta`` of what this store is called in the folder of derived files."""
+"""Name in ``meta`` of the name of this store in the folder of derived files."""
 
 
 class PgLedger:
@@ -96,7 +96,7 @@ class PgLedger:
     def read(self, job: Callable[[PgSession], T]) -> T:
         self._check_open()
         inner: PgSession | None = getattr(self._local, "session", None)
-        if inner is not None:  # a signal handler reads within a read, in the outer one's snapshot
+        if inner is not None:  # a signal handler that reads within a read shares its snapshot
             return job(inner)
         try:
             with self._lend() as connection:
@@ -209,7 +209,7 @@ class PgLedger:
         self._pool.close()
 
     def hold_still(self) -> None:
-        """Let no commit be in hand while the process forks; ends with ``go_on``."""
+        """Let no thread search a tail while the process forks; ``go_on`` ends it."""
         self._turn.acquire()
 
     def go_on(self) -> None:
@@ -271,7 +271,7 @@ class PgLedger:
         self.path = self.root / layout.LEDGER
 
     def _refuse_unsafe(self, connection: psycopg.Connection[Any]) -> None:
-        """Refuse a server that acknowledges what a crash can lose, and one that is too old."""
+        """Refuse a server that acknowledges writes that a crash can lose, or that is too old."""
         version = connection.info.server_version
         if version < OLDEST_SERVER * 10_000:
             problem = f"is PostgreSQL {version // 10_000}; memento needs {OLDEST_SERVER} or later"
@@ -286,7 +286,7 @@ class PgLedger:
                 )
 
     def _make(self, connection: psycopg.Connection[Any]) -> None:
-        """Make the tables unless they are there, one process at a time."""
+        """Create the tables unless they exist, one process at a time."""
         own, hidden = (sql.Identifier(name) for name in (self._schema, f"{self._schema}_present"))
         self._hide_erased = sql.SQL(_HIDE_ERASED).format(hidden, own).as_string()
         with connection.transaction():
@@ -323,7 +323,7 @@ class PgLedger:
 
 
 def parsed(address: str) -> tuple[str, str, str]:
-    """Return how the driver is to connect, the schema of the store, and what messages show.
+    """Return the driver's connection string, the schema, and the address for messages.
 
     >>> parsed("postgresql://me:secret@host/db?schema=team")[1:]
     ('team', 'postgresql://me@host/db?schema=team')
@@ -349,7 +349,7 @@ def parsed(address: str) -> tuple[str, str, str]:
 
 _opened: weakref.WeakSet[PgLedger] = weakref.WeakSet()
 _inherited: list[object] = []
-"""Pools of a forked parent: kept, so that the child never closes what is not its own."""
+"""Pools of a forked parent, kept so that the child never closes them."""
 _held: list[PgLedger] = []
 """Ledgers that ``_before_fork`` holds; of the one thread that has ``_forking``."""
 _forking = threading.Lock()

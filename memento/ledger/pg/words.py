@@ -1,10 +1,10 @@
-"""The full text on the server: which rows hold a term, in blocks of 4,096 rows.
+"""The full text on the server: for each term, the rows that hold it, in blocks of 4,096 rows.
 
-A block is one value: two bytes for each row that holds the term, ascending: its place in the block
-and the columns that hold it. So that a question has the same answer on both engines, texts and
-questions are cut into terms by the very tokenizer of SQLite's FTS5, in RAM. What a block cannot
-tell, whether words stand one right after the other, is looked up in the texts of the rows that hold
-all of them, by an index in RAM.
+A block is one value with two bytes for each row that holds the term, ascending: the row's place in
+the block and the columns that hold the term. So that a query has the same answer on both engines,
+texts and queries are split into terms by the tokenizer of SQLite's FTS5, in RAM. A block does not
+tell whether words are adjacent: that is checked in the texts of the rows that hold all of them, by
+an index in RAM.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ BLOCK_MASK = (1 << BLOCK_BITS) - 1
 _BITS: dict[Column, int] = {"title": 1, "head": 2, "rest": 4}
 _ALL_BITS = 7
 _HOLDS = 3
-"""Bits of an entry that say which columns hold the term."""
+"""Number of bits of an entry that say which columns hold the term."""
 AT_ONCE = 256
-"""Rows the index takes in one transaction of the background thread. What a row costs the server
-falls with their number, from 60 to 20 µs, since many share a block."""
+"""Number of rows indexed in one transaction of the background thread. The cost of a row on the
+server falls with this number, from 60 to 20 µs, since many share a block."""
 MOST_WAITING = 1024
-"""Revisions past ``fts_upto`` at which an ``add`` lets the index catch up by itself."""
+"""Number of revisions past ``fts_upto`` at which an ``add`` catches up the index itself."""
 MOST_ASKED = 4096
-"""Memories that `PgWords.unheard` looks at for a word, the oldest."""
+"""Maximum number of memories that `PgWords.unheard` looks at for a word, the oldest ones."""
 VERIFIED_AT_ONCE = 256
-"""Rows whose texts are looked into at once."""
+"""Number of rows whose texts are searched at once."""
 EDITION = "words edition"
-"""Name in ``meta`` of a number that grows when the index is built anew."""
+"""Name in ``meta`` of a number that grows when the index is rebuilt."""
 
 _HEARD = sql("in_statistics")
 _FETCH = (
@@ -88,7 +88,7 @@ _STRAY = "docid NOT IN (SELECT docid FROM memories)"
 
 
 class Cutter:
-    """Cuts texts into terms as SQLite's FTS5 does, in RAM. Safe from any thread."""
+    """Splits texts into terms as SQLite's FTS5 does, in RAM. Safe from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -104,7 +104,7 @@ class Cutter:
         return ((term, docid, bits) for (term, docid), bits in found.items())
 
     def cut(self, text: str) -> tuple[str, ...]:
-        """Cut a text into its terms, in order."""
+        """Split a text into its terms, in order."""
         with self._lock:
             index = self._filled([(1, Columns("", text, ""))])
             query = "SELECT term FROM instances ORDER BY offset"
@@ -144,7 +144,7 @@ def _sayable(text: str) -> str:
 
 
 def renew_cutter() -> None:
-    """Make another one in a forked child, where a lock of the parent may be held for ever."""
+    """Replace the cutter in a forked child, where the parent's lock may be held for ever."""
     global cutter  # noqa: PLW0603 - one a process
     cutter = Cutter()
 
@@ -152,8 +152,8 @@ def renew_cutter() -> None:
 class PgWords(LiteWords):
     """The full text as of one transaction; see ``contract.Words``.
 
-    What tells which rows wait is the text of SQL that both engines share. ``upto`` is how far the
-    full text was when the transaction locked its namespaces.
+    Which rows wait is found by SQL that both engines share. ``upto`` maps the namespaces to how far
+    their full text was when the transaction locked them.
     """
 
     __slots__ = ("_locked", "_session")
@@ -209,7 +209,7 @@ class PgWords(LiteWords):
         return False  # a block is one value already
 
     def intact(self) -> bool:
-        """Return whether the blocks hold what the indexed texts say, and nothing else."""
+        """Return whether the blocks hold exactly the terms of the indexed texts."""
         due: dict[int, set[tuple[str, int, int]]] = defaultdict(set)
         query = "SELECT docid, title, head, rest FROM indexed ORDER BY docid"
         documents = [(d, Columns(*parts)) for d, *parts in self._session.execute(query)]
@@ -262,14 +262,14 @@ class PgWords(LiteWords):
         return int(single(session, "SELECT count(*) FROM indexed"))
 
     def _append(self, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:
-        """Index documents that come after all others of their namespace."""
+        """Index documents whose row ids follow all others of their namespace."""
         import numpy as np  # noqa: PLC0415 - must not load with memento
 
         found: dict[tuple[str, int], list[int]] = defaultdict(list)
         for term, docid, bits in cutter.terms(documents):
             seq = docid & SEQ_MASK
             found[term, seq >> BLOCK_BITS].append((seq & BLOCK_MASK) << _HOLDS | bits)
-        keys = sorted(found)  # in one order, so that two never wait for each other in a circle
+        keys = sorted(found)  # in one order, to avoid a deadlock
         bodies = [np.sort(np.array(found[key], "<u2")).tobytes() for key in keys]
         values = (
             ns,
@@ -283,7 +283,7 @@ class PgWords(LiteWords):
         self._keep(documents)
 
     def _insert(self, ns: int, docid: int, document: Columns) -> None:
-        """Index one document among others."""
+        """Index one document whose row id may be anywhere in the namespace."""
         seq, changed = docid & SEQ_MASK, {}
         held = {term: bits for term, _, bits in cutter.terms([(docid, document)])}
         blocks = self._blocks(ns, seq >> BLOCK_BITS, held)
@@ -294,12 +294,12 @@ class PgWords(LiteWords):
         self._keep([(docid, document)])
 
     def _keep(self, documents: Sequence[tuple[int, Columns]]) -> None:
-        """Keep what was indexed of some rows, by which it is taken out again."""
+        """Store the indexed texts of some rows, by which they are removed from the index again."""
         kept = [(docid, *map(_sayable, document)) for docid, document in documents]
         self._session.execute(_KEEP, [list(column) for column in zip(*kept, strict=True)])
 
     def _cut_out(self, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:
-        """Take the entries of documents out of their blocks."""
+        """Remove the entries of documents from their blocks."""
         gone: dict[int, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
         for term, docid, _ in cutter.terms(documents):
             seq = docid & SEQ_MASK
@@ -341,7 +341,7 @@ def _entries(body: bytes) -> NDArray[np.uint16]:
 
 
 class _Search:
-    """Some expressions, looked up together: one round trip, and more for phrases and starts."""
+    """Several expressions looked up in one round trip, plus others for phrases and prefixes."""
 
     def __init__(self, session: Session, ns: int, matches: Sequence[Match], limit: int) -> None:
         self._session, self._ns, self._limit = session, ns, limit
@@ -361,7 +361,7 @@ class _Search:
         return [self._found(match)[-self._limit :] for match in self._matches]
 
     def _collect(self, match: Match, newest: set[str], whole: set[str], *, plain: bool) -> None:
-        """Note which terms an expression needs: the newest blocks of some are enough."""
+        """Collect the terms of an expression: in ``newest`` if their newest blocks are enough."""
         if isinstance(match, All | Any):
             plain = plain and isinstance(match, Any)
             for part in match.parts:
@@ -429,7 +429,7 @@ class _Search:
         return found
 
     def _verified(self, held: Seqs, match: Word | Start | Phrase, bits: int) -> Seqs:
-        """Keep those in which the words stand one right after the other, in one column."""
+        """Keep the rows in which the words are adjacent, in one column."""
         import numpy as np  # noqa: PLC0415 - must not load with memento
 
         asked: Match = match
@@ -448,6 +448,6 @@ class _Search:
 
 
 PgTail = LiteTail
-"""Rows that wait are in an index of the same make in RAM, on both engines."""
+"""Both engines keep waiting rows in the same kind of index in RAM."""
 
 __all__ = ["AT_ONCE", "PgTail", "PgWords", "docid_range", "renew_cutter"]

@@ -1,10 +1,10 @@
-"""Group commit on the server, and what became of a commit whose answer was lost.
+"""Group commit on the server, and the check of a commit whose answer was lost.
 
 A group is one transaction. It begins by locking what it may change: the rows of its namespaces, in
 order, and the store shared; or the whole store, if one of its jobs names none. These locks are the
 server's own and end with the transaction, so that they work behind a pooler and no crash leaves
-them. What was committed is counted in one of the rows of ``written``, by which others see that
-something changed; the count goes with the commit, so that nobody waits for it.
+them. Each commit is counted in one of the rows of ``written``, by which others see that something
+changed; the count is sent with the commit, so that nobody waits for it.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SLOTS = 64
-"""Rows of ``written``: as many processes count what they commit without waiting for each other."""
+"""Number of rows of ``written``, so that processes seldom wait for each other to count a commit."""
 DOUBT_SECONDS = 30.0
 """Seconds for which the server is asked what became of a commit, before `CommitUnknown`."""
 ASKED_EVERY = 0.25
 TRIES = 5
-"""Times that a group is tried when the server chose it to end a deadlock."""
+"""How often a group is tried if the server aborts it to end a deadlock."""
 
 DURABLE = (
     "SELECT set_config('synchronous_commit', 'on', true)"
     " WHERE current_setting('synchronous_commit') = 'off'"
 )
-"""Whatever a role or a database was told since the store was opened."""
+"""Even if a role or a database was reconfigured since the store was opened."""
 _NAMED = "SELECT set_config('memento.spaces', '{{{}}}', true)"
 _NUMBER = "SELECT pg_current_xact_id()::text"
 _WHOLE = "SELECT pg_advisory_xact_lock(hashtext(current_schema()), 0)"
@@ -68,7 +68,7 @@ class PgWriter(GroupCommit):
         self._closed = False
 
     def close(self) -> None:
-        """Let the commit in hand end; later jobs get ``StoreClosed``."""
+        """Wait for the commit in progress; later jobs get ``StoreClosed``."""
         with self._lock:
             while self._leader is not None:
                 self._turn.wait()
@@ -118,7 +118,7 @@ class PgWriter(GroupCommit):
                 raise
 
     def _settle(self, group: Group, transaction: str, error: Exception) -> None:
-        """Ask the server what became of a commit whose answer did not come."""
+        """Ask the server whether a transaction whose answer was lost was committed."""
         until = time.monotonic() + DOUBT_SECONDS
         while time.monotonic() < until:
             with suppress(*Error), self._lend() as connection:
@@ -142,8 +142,8 @@ def _begin(
     """Begin a transaction with its locks.
 
     Returns:
-        The number of the transaction, none yet if it has the whole store; and of the namespaces
-        that it locked how far their full text is.
+        The number of the transaction, ``""`` if it locked the whole store; and how far the full
+        text is, for each namespace that it locked.
     """
     if spaces is None:
         connection.execute(f"BEGIN; {DURABLE}; {_WHOLE}")
@@ -159,7 +159,7 @@ def _begin(
 
 
 def _number(connection: psycopg.Connection[Any]) -> str:
-    """Return the number of a transaction; none if it changed nothing."""
+    """Return the number of a transaction; ``""`` if it changed nothing."""
     (number,) = connection.execute(_ASSIGNED).fetchone() or (None,)
     return number or ""
 
@@ -169,7 +169,7 @@ def _is_lost(connection: psycopg.Connection[Any]) -> bool:
 
 
 def _end(connection: psycopg.Connection[Any]) -> None:
-    """Undo what is open; a connection that cannot is closed, and the pool makes another."""
+    """Roll back; if that fails, close the connection, and the pool makes another."""
     try:
         connection.rollback()
     except Error:
