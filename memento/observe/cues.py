@@ -39,11 +39,17 @@ class Table:
 
     def refuse(self, sentence: str) -> str | None:
         """Return why a sentence must not be learned, or None."""
-        return next((why for why, each in self.refuses.items() if each.search(sentence)), None)
+        said = _in_one_line(sentence)
+        return next((why for why, each in self.refuses.items() if each.search(said)), None)
 
     def signal(self, sentence: str) -> Signal | None:
         """Return the class of the first cue that a sentence has, or None."""
-        return next((signal for signal, each in self.cues if each.search(sentence)), None)
+        said = _in_one_line(sentence)
+        return next((signal for signal, each in self.cues if each.search(said)), None)
+
+
+def _in_one_line(sentence: str) -> str:
+    return " ".join(sentence.split())
 
 
 @cache

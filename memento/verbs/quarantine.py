@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from memento.admit.redact import Redaction
 from memento.check import MAX_URI, check_count, check_flag, check_id, short_name
 from memento.errors import InvalidInput
+from memento.ledger import memories
 from memento.ledger.filters import filters_of
 from memento.ledger.rows import Row
 from memento.types import Memories, Memory, Status
@@ -143,10 +144,10 @@ class Quarantine(Part):
         check_flag("dry_run", dry_run)
         address = self._address(uri)
         if dry_run:
-            found = self._view.read(
-                self._view.ask(lambda c, ns: trust.from_source(c, ns, address)) or []
+            found = self._view.ask(
+                lambda c, ns: memories.by_docids(c, ns, trust.to_disown(c, ns, address))
             )
-            return Memories(one for one in found if one.status is not Status.FORGOTTEN)
+            return Memories(self._view.read([row for _, row in sorted((found or {}).items())]))
         hidden: Rows = []
         while rows := self._view.change_rows(  # derived memories may be added in the meantime
             lambda c, ns: trust.to_disown(c, ns, address),

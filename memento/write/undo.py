@@ -43,7 +43,7 @@ from memento.ledger.usage_events import Happening
 from memento.types import Event, Reason, Status, Tier, Trust
 from memento.write import merge, scope_moves, slots
 from memento.write.locks import is_locked
-from memento.write.steps import ACCEPTED, ENDED, INDEXED, SLOT_HOLDING, alter, note_event
+from memento.write.steps import ACCEPTED, ENDED, INDEXED, SLOT_HOLDING, alter, holds, note_event
 
 _KEPT = frozenset({"docid", "ns", "rev", "id", "updated_at", "checksum"})
 _SET_BACK = tuple(name for name in NAMES if name not in _KEPT)
@@ -294,7 +294,8 @@ def _slot_is_held(work: Work, plan: _Plan, row: Row, target: Row) -> tuple[bool,
     for holder in list(slot_rows.holders(work.db, target.ns, (target.key, target.scope))):
         after = plan.targets.get(holder.docid, holder)
         same = (after.key, after.scope) == (target.key, target.scope)
-        if same and after.status in SLOT_HOLDING and holder.docid != row.docid:
+        stays = after.status in SLOT_HOLDING and holds(after, work.now)
+        if same and stays and holder.docid != row.docid:
             return True, changes.latest_of(work.db, holder.docid)
     return _FREE
 

@@ -158,3 +158,9 @@ def said(message):
 def test_what_fills_a_slot_is_parted_from_what_follows(message, parts):
     """Else what replaces the value would hide the rest of the sentence with it."""
     assert said(message) == parts
+
+
+@pytest.mark.parametrize("blank", [" ", "\n", "  "])
+def test_a_cue_is_found_across_any_white_space(blank):
+    """Sentences go over several lines."""
+    assert cues.load("fr").refuse(f"je ne{blank}sais pas encore") == "doubts"

@@ -305,3 +305,11 @@ def test_every_error_of_a_lock_is_one_of_memento(memory, rule):
     """So that a caller can catch all at once."""
     with pytest.raises(MementoError):
         memory.forget(rule.id)
+
+
+def test_a_dry_run_is_refused_as_the_call_would_be(memory):
+    """Else it lists what the call would never hide."""
+    memory.add(RULE, kind="rule", id="rule", source=Source(uri="u"))
+    memory.update("rule", lock="user")
+    with pytest.raises(LockedMemory):
+        memory.quarantine.forget_source("u", dry_run=True)

@@ -838,3 +838,14 @@ def test_a_forced_undo_does_not_undo_its_own_changes(memory, clock, monkeypatch)
     assert set(map(changes.number_of, made)) == set(undone.changes)
     assert [one.ok for one in memory.store.doctor()].count(False) == 0
     assert len([one for one in memory.list() if (one.key, one.scope) == ("gate", "")]) == 1
+
+
+def test_an_expired_value_keeps_no_earlier_one_from_coming_back(memory, clock):
+    """Undoing a forget brings back the same as ``restore`` does."""
+    old = memory.add("We meet in Lisbon", key="trip/city")
+    memory.forget(old.id)
+    change = memory.changes.list()[0].number
+    memory.add("We meet in Porto", key="trip/city", expires_in=60)
+    clock.advance(DAY)
+    memory.undo(change)
+    assert memory.value("trip/city").text == old.text
