@@ -1,4 +1,4 @@
-"""A draft becomes an accepted entry: checked, redacted, weighed."""
+"""Turn a draft into an accepted entry: validate it, redact secrets, score its importance."""
 
 from memento.admit.redact import Redaction, Secrets
 

@@ -1,6 +1,6 @@
-"""A draft is checked, given its defaults, and becomes an entry for the ledger. Pure.
+"""Check a draft, fill in its defaults, and turn it into an entry for the ledger. Pure.
 
-A draft that is refused raises ``InvalidInput`` naming the field; nothing is changed silently.
+A refused draft raises ``InvalidInput`` naming the field; nothing is changed silently.
 """
 
 from __future__ import annotations
@@ -46,19 +46,18 @@ class Entry:
 
     Attributes:
         row: All columns; ``docid``, ``ns`` and ``rev`` are set on insertion.
-        text: What full text indexes: title, head, rest.
+        text: The columns of the full-text index: title, head, rest.
         chosen_id: Whether the caller gave the id.
         supersedes: Ids of the memories that it replaces.
         related: Ids it is linked to.
         derived: Columns whose value the caller did not give.
-        metadata_bytes: Maximum size of the metadata as JSON, in bytes, where it is joined with
-            another's.
-        redacted: Secrets taken out of it, by kind, and how often.
+        metadata_bytes: Maximum size of the metadata as JSON, in bytes, after a merge.
+        redacted: Number of secrets removed from it, by kind.
         words: Its words, folded.
-        telling: Those of them whose novelty its importance depends on.
-        choice: Which tier an importance leads to; None once importance and tier are settled.
-        by: Class of trust of who says it, which decides what it may replace; None for the trust of
-            the memory, which may be less: that of what it is derived from.
+        telling: The words whose novelty counts towards its importance.
+        unweighed: Whether its importance still has to be computed, by ``Novelty.weigh``.
+        by: Trust class of the speaker, which decides what it may replace. None for the trust of the
+            memory itself, which is lower if a parent is less trusted.
     """
 
     row: Row
@@ -75,7 +74,7 @@ class Entry:
     by: str | None = None
 
     def rekey(self, key: str | None) -> None:
-        """Give the memory another slot, or none; what makes it the same as another one stays."""
+        """Set the key (None for no slot) and update what is computed from it."""
         self.row.key = key
         self.text = columns_of(self.row)
         self.row.words, self.row.head_words = self.text.words, self.text.head_words
@@ -87,7 +86,7 @@ B = TypeVar("B")
 
 
 def drafts_of(items: Iterable[str | Mapping[str, Any] | Draft]) -> list[Draft]:
-    """Read what ``add_many`` is given.
+    """Convert the argument of ``add_many`` to drafts.
 
     Raises:
         InvalidInput: If it is not a list, or an item is not a text, mapping or draft; names its
@@ -99,7 +98,7 @@ def drafts_of(items: Iterable[str | Mapping[str, Any] | Draft]) -> list[Draft]:
 
 
 def at_position(at: int, check: Callable[[A], B], item: A) -> B:
-    """Check one item of several; a refusal names its position, from 0."""
+    """Check one item of a list; ``InvalidInput`` names its position, from 0."""
     try:
         return check(item)
     except InvalidInput as error:
@@ -107,7 +106,7 @@ def at_position(at: int, check: Callable[[A], B], item: A) -> B:
 
 
 def draft_of(item: str | Mapping[str, Any] | Draft) -> Draft:
-    """Read what ``add_many`` accepts as a draft.
+    """Convert one item that ``add_many`` accepts to a draft.
 
     Raises:
         InvalidInput: If it is not a text, mapping or draft, or a mapping with an unknown field.
@@ -250,5 +249,5 @@ def _checked(
 
 
 def to_json(values: Sequence[str]) -> str:
-    """Write a list of strings as the ledger keeps it."""
+    """Encode a list of strings as JSON, as the ledger stores it."""
     return json.dumps(list(values), ensure_ascii=False) if values else "[]"

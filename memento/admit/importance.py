@@ -1,4 +1,4 @@
-"""How much a memory matters when nobody says so, and the tier that leads to. Pure.
+"""Score the importance of a memory when none is given, and choose its tier. Pure.
 
 The score is a sum of five parts, each with one reason:
 
@@ -57,7 +57,7 @@ _NAME = re.compile(r" (?<=[\w,;] )[A-ZÀ-Þ][\w'-]")
 
 
 def telling(words: Sequence[str]) -> list[str]:
-    """Pick the words of a text whose novelty counts.
+    """Return the words of a text whose novelty counts.
 
     >>> telling(["we", "met", "ada", "in", "lisbon", "yesterday"])
     ['yesterday', 'lisbon', 'ada']

@@ -1,7 +1,7 @@
-"""How much of a text was never met before in its namespace.
+"""Measure how much of a text is new to its namespace.
 
-Only a memory that is heard (see `status.HEARD`) was met: the words of a web page that nobody
-approved make nothing of the user's less new.
+Only memories whose status is in `status.HEARD` count: words of an unapproved web page do not make
+the user's words less new.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ REMEMBERED = 50_000
 
 @dataclass(slots=True)
 class Met:
-    """The words that one transaction has met; others know them once `Novelty.count` was called.
+    """The words known to one transaction; `Novelty.count` makes its new ones known to others.
 
     Attributes:
         ns: Namespace number.
-        known: Words met before; only read here, as other transactions may share it.
-        forgotten: How often `Novelty` had forgotten words when ``known`` was complete.
-        new: Words that the transaction has met itself.
-        unheard: Words that full text was asked about and does not know.
+        known: Words met before. Read only: other transactions may share the set.
+        forgotten: Value of `Novelty`'s counter of dropped sets when ``known`` was read.
+        new: Words that the transaction itself adds.
+        unheard: Words that `ask` looked up and the full-text index lacks.
     """
 
     ns: int
@@ -40,15 +40,15 @@ class Met:
     unheard: set[str] = field(default_factory=set)
 
     def ask(self, session: Session, telling: Iterable[str]) -> None:
-        """Ask full text which of some words it does not know, all at once.
+        """Look up, in one query, which words the full-text index lacks.
 
-        Of the rows that it does not know yet a word counts as met in the form it was written only.
+        In rows that are not indexed yet, a word counts as met only in exactly the same form.
         """
         asked = dict.fromkeys(word for word in telling if word not in self.known)
         self.unheard = session.words.unheard(self.ns, asked) if asked else set()
 
     def share(self, telling: Sequence[str]) -> float:
-        """Return the share of some words, about which `ask` asked, that were not met, [0, 1]."""
+        """Return the share of the words that are new, [0, 1]; call `ask` with them first."""
         if not telling:
             return 0.0
         return sum(word in self.unheard and word not in self.new for word in telling) / len(telling)
@@ -69,14 +69,14 @@ class Novelty:
         self._forgotten = 0
 
     def weigh(self, work: Work, entries: Sequence[Entry]) -> Met | None:
-        """Settle the importance and tier of those entries that do not have them yet.
+        """Set the importance and tier of the entries that are still unweighed.
 
-        This is done in the transaction that writes them, where a look into the index costs a third
-        of what it does on a connection that has to notice the last commit first.
+        Runs in the transaction that writes them: an index lookup there costs a third of one on a
+        connection that first has to notice the last commit.
 
         Returns:
-            The words that were met, for `count`; None if there is nothing to count: all entries had
-            both, and no words of the namespace are kept.
+            The words met, for `count`; None if there is nothing to count: no entry was unweighed
+            and no words of the namespace are cached.
         """
         if not any(entry.unweighed for entry in entries) and work.ns not in self._known:
             return None
@@ -90,12 +90,12 @@ class Novelty:
                     row.tier = tier_for(row.importance, pinned=bool(row.pinned)).value
                 row.seal()
                 entry.unweighed = False
-            if entry.row.status in HEARD:  # all its words, as full text has them all later
+            if entry.row.status in HEARD:  # all words: the index will have them
                 met.new.update(entry.words)
         return met
 
     def met(self, session: Session, ns: int) -> Met:
-        """Return the words that a namespace has met, as a transaction sees them."""
+        """Return the words of a namespace that are known without an index lookup."""
         with self._lock:
             known, forgotten = self._known.get(ns), self._forgotten
         if known is None:
@@ -103,11 +103,11 @@ class Novelty:
         return Met(ns, known, forgotten)
 
     def count(self, met: Met) -> None:
-        """Count the words of a transaction that is committed as met from now on."""
+        """Add the new words of a transaction to the known ones; call it after the commit."""
         with self._lock:
             known = self._known.get(met.ns)
             if known is None:
-                if met.forgotten != self._forgotten:  # it may lack what was counted meanwhile
+                if met.forgotten != self._forgotten:  # words counted since may be missing
                     return
                 known = self._known[met.ns] = met.known
                 self._held += len(known)
@@ -119,7 +119,7 @@ class Novelty:
                 self._drop(next(iter(self._known)))
 
     def forget(self, ns: int) -> None:
-        """Forget the words of a namespace; they are looked up when they are needed again."""
+        """Drop the cached words of a namespace; they are read again when needed."""
         with self._lock:
             self._drop(ns)
 

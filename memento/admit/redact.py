@@ -1,15 +1,14 @@
-"""Take out of a memory what must not be kept, before anything keeps it. Pure.
+"""Remove secrets and shown memory blocks from a memory before it is stored. Pure.
 
-A key that was pasted into a conversation must not be stored, embedded, logged or shown again. It
-is taken out at validation: a match of one of the formats of `memento.admit.secrets` is replaced by
-a marker that names its kind, such as ``[redacted:github-token]``. Secrets taken out are counted by
-kind; the secrets themselves are not kept.
+A key that was pasted into a conversation must not be stored, embedded, logged or shown again.
+Validation replaces each match of a format of `memento.admit.secrets` by a marker that names its
+kind, such as ``[redacted:github-token]``. Removed secrets are counted by kind, and not kept.
 
-Formats are promised, not secrecy: a password that looks like a word, or a key of a format not
-listed, is not noticed.
+Only the listed formats are detected: a password that looks like a word, or a key of another
+format, goes unnoticed.
 
-A block of memories that was shown goes the same way, whatever the policy on secrets: a copy of it
-would outlive the memories in it, see `memento.base.blocks`.
+A block of memories that was shown in a prompt is removed too, whatever the policy on secrets: a
+copy of it would outlive the memories in it, see `memento.base.blocks`.
 """
 
 from __future__ import annotations
@@ -82,13 +81,13 @@ def redact(text: str, found: Counter[str]) -> str:
 
 
 def _secrets_in(text: str) -> list[Span]:
-    """Find where the secrets of a text stand."""
+    """Return the spans of the secrets in a text."""
     spans = _spans(text)
     return _united(spans + _spans_behind(text)) if _has_hidden(text) else spans
 
 
 def _marked(text: str, spans: Sequence[Span], found: Counter[str]) -> str:
-    """Replace some places of a text by the markers of what stands there, and count them."""
+    """Replace each span by the marker of its kind, and count the kinds."""
     pieces, at = [], 0
     for start, end, kind in sorted(spans):
         found[kind] += 1
@@ -116,13 +115,13 @@ def redact_value(value: Any, found: Counter[str]) -> Any:
 
 
 class Redaction:
-    """Takes secrets and shown blocks out of the parts of one memory, and counts them.
+    """Removes secrets and shown blocks from the fields of one memory, and counts them.
 
     Args:
-        policy: What becomes of a part that holds a secret.
+        policy: What to do with a field that holds a secret.
 
     Attributes:
-        found: What was taken out, by kind, and how often.
+        found: Number of removed secrets and blocks, by kind.
     """
 
     __slots__ = ("_policy", "found")
@@ -149,14 +148,14 @@ class Redaction:
         return kept
 
     def name(self, field: str, name: str | None) -> str | None:
-        """As ``text``, for what may be absent."""
+        """Like ``text``, but None stays None."""
         return None if name is None else self.text(field, name)
 
     def slot(self, field: str, name: str | None) -> str | None:
-        """Return the name of a slot, which must hold no secret: two would become one slot.
+        """Return a key unchanged; redacting two keys could make them the same slot.
 
         Raises:
-            SecretFound: If it holds one and secrets are not to be kept.
+            SecretFound: If it holds a secret, unless the policy is ``ALLOW``.
         """
         if name is None or self._policy == Secrets.ALLOW:
             return name
@@ -167,17 +166,17 @@ class Redaction:
         return name
 
     def names(self, field: str, names: tuple[str, ...]) -> tuple[str, ...]:
-        """As ``text``, for each of several."""
+        """Like ``text``, for each item."""
         return tuple([self.text(field, name) for name in names]) if names else names
 
     def listed(self, field: str, encoded: str) -> str:
-        """As ``text``, for each string of a JSON list."""
+        """Like ``text``, for each string of a JSON list."""
         if encoded == "[]":
             return encoded
         return json.dumps(self.names(field, tuple(json.loads(encoded))), ensure_ascii=False)
 
     def json(self, field: str, encoded: str) -> str:
-        """As ``text``, for the strings of a JSON object and the names of its fields."""
+        """Like ``text``, for the strings and field names of a JSON object."""
         if encoded == "{}":
             return encoded
         encoded = self._shown(encoded, blocks.hide_in_json(encoded))
@@ -193,7 +192,7 @@ class Redaction:
         return json.dumps(kept, ensure_ascii=False)
 
     def row(self, row: Row) -> None:
-        """Take the secrets out of a row, but for its key: two redacted keys would be one slot."""
+        """Redact the fields of a row except its key: two redacted keys could be one slot."""
         row.text = self.text("text", row.text)
         row.aliases, row.tags = self.listed("aliases", row.aliases), self.listed("tags", row.tags)
         row.metadata = self.json("metadata", row.metadata)
@@ -230,7 +229,7 @@ def _named(name: str, value: Any, found: Counter[str]) -> Any:
 
 
 def _free(name: str, taken: Collection[str]) -> str:
-    """Return a name that is not taken: it itself, or it with the lowest number that is free."""
+    """Return the name if it is free, else the name with the lowest free number from 2."""
     number, free = 1, name
     while free in taken:
         number += 1
@@ -239,12 +238,12 @@ def _free(name: str, taken: Collection[str]) -> str:
 
 
 def _has_hidden(text: str) -> bool:
-    """Return whether a text has characters nobody sees; the cheap questions come first."""
+    """Return whether a text has invisible characters; the cheap tests come first."""
     return not (text.isascii() or text.isprintable()) and _HIDDEN.search(text) is not None
 
 
 def _spans(text: str) -> list[Span]:
-    """Find where the secrets of a text stand, none overlapping."""
+    """Return the spans of the secrets in a text, none overlapping."""
     suspected, words = _suspected(text)
     if not suspected:
         return []
@@ -261,7 +260,7 @@ def _spans(text: str) -> list[Span]:
 
 
 def _spans_behind(text: str) -> list[Span]:
-    """Find secrets that are whole once the characters nobody sees are left out of a text."""
+    """Return the spans of secrets that invisible characters interrupt."""
     ends = [match.span() for match in _HIDDEN.finditer(text)]
     starts = [0, *(end for _, end in ends)]
     kept = [*zip(starts, [*(start for start, _ in ends), len(text)], strict=True)]
@@ -279,7 +278,7 @@ def _spans_behind(text: str) -> list[Span]:
 
 
 def _united(spans: list[Span]) -> list[Span]:
-    """Make one of those that overlap; it is called what the first of them is."""
+    """Join overlapping spans; the joined span has the kind of the first."""
     united: list[Span] = []
     for start, end, kind in sorted(spans):
         if united and start < united[-1][1]:
@@ -291,11 +290,11 @@ def _united(spans: list[Span]) -> list[Span]:
 
 
 def _wrapped(one: SecretFormat, text: str, taken: bytearray) -> list[Span]:
-    """Find where a key that is broken over two or three lines stands, and take it.
+    """Find the keys of a format that are broken over lines, and mark them in ``taken``.
 
-    Only of formats whose keys are all equally long: of others nothing tells whether the next line
-    goes on with the key or begins with a word. A look begins at an anchor and ends with the first
-    character no such key has, so that line ends cost nothing where no key begins.
+    Only for formats whose keys all have the same length: otherwise nothing shows whether the next
+    line continues the key. Each match starts at an anchor and stops at the first character that no
+    such key has, so line ends elsewhere cost nothing.
     """
     fresh: list[Span] = []
     for match in _beginning(one.anchors, one.broken, text):
@@ -310,7 +309,7 @@ def _wrapped(one: SecretFormat, text: str, taken: bytearray) -> list[Span]:
 def _beginning(
     anchors: tuple[str, ...], finder: re.Pattern[str], text: str
 ) -> Iterator[re.Match[str]]:
-    """Find what begins with one of some anchors, none overlapping, from left to right."""
+    """Yield the matches that start at an anchor, from left to right, none overlapping."""
     end = 0
     for at in sorted([at for anchor in anchors for at in _places(anchor, text)]):
         if at >= end and (match := finder.match(text, at)):
@@ -326,9 +325,10 @@ def _places(anchor: str, text: str) -> Iterator[int]:
 
 
 def _suspected(text: str) -> tuple[list[SecretFormat], list[tuple[int, int]]]:
-    """List the formats whose anchors a text holds, and if there are any, where its long words are.
+    """Return the formats whose anchors occur in a text, and the spans of its long words.
 
-    Cheap for a text that holds none. Formats with an anchor in a long word lie within one.
+    Without a long run of key characters, or without formats, the list of spans is empty. Cheap for
+    a text without anchors. A secret whose anchor is in a long word lies within that word.
     """
     data = text.encode("utf-8", "replace")
     lower = data.lower()
@@ -349,7 +349,7 @@ def _suspected(text: str) -> tuple[list[SecretFormat], list[tuple[int, int]]]:
 
 
 def _holding(one: SecretFormat, text: str, words: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """List the long words that hold an anchor of a format, without a look at the others."""
+    """Return the spans of the long words that contain an anchor of a format."""
     held: set[tuple[int, int]] = set()
     for anchor in one.anchors:
         at = text.find(anchor)
@@ -363,7 +363,7 @@ def _holding(one: SecretFormat, text: str, words: list[tuple[int, int]]) -> list
 
 
 def _found(one: SecretFormat, text: str, words: list[tuple[int, int]]) -> Iterator[re.Match[str]]:
-    """Find what may be a secret of a format; words that hold no anchor of it are not looked at."""
+    """Yield the unproved matches of a format; words without one of its anchors are skipped."""
     if one.leading:
         yield from _beginning(one.anchors, one.finder, text)
     elif one.place is SecretPlace.RUN:
@@ -376,10 +376,10 @@ def _found(one: SecretFormat, text: str, words: list[tuple[int, int]]) -> Iterat
 def _occurrences(
     one: SecretFormat, text: str, words: list[tuple[int, int]], taken: bytearray
 ) -> list[Span]:
-    """Find where a format stands in a text, apart from what is taken already, and take it.
+    """Return the spans of a format that no earlier format has taken, and mark them as taken.
 
-    ``taken`` is one byte per character, 1 where an earlier format has been found: a look at it
-    costs what the find is long, however many there were before.
+    ``taken`` has one byte per character, 1 where an earlier format matched; so the check takes time
+    in proportion to the match, not to the number of earlier ones.
     """
     group = "secret" if "secret" in one.finder.groupindex else 0
     fresh = []

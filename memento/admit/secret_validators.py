@@ -1,7 +1,7 @@
 """Tell a secret from a text that only looks like one, by a checksum, a header or its letters.
 
-Each proof takes what a pattern of ``secrets`` found. Where a format can be decoded, that decides;
-where it is only a prefix and random characters, these must look random.
+Each function takes a match of a pattern of ``secrets`` and returns whether it is real. A format
+that can be decoded is decoded; after a mere prefix, the characters must look random.
 """
 
 from __future__ import annotations
@@ -88,18 +88,18 @@ def crc_base62(body: str) -> str:
 
 
 def checksum_holds(token: str) -> bool:
-    """Return whether the checksum at the end of a token of GitHub or npm fits the token."""
+    """Return whether the checksum at the end of a GitHub or npm token is right."""
     body = token.partition("_")[2]
     return crc_base62(body[:-CHECKSUM_CHARS]) == body[-CHECKSUM_CHARS:]
 
 
 def random(token: str) -> bool:
-    """Tell random characters from what people write to stand for a key, by their variety."""
+    """Tell random characters from a placeholder such as ``xxxxxxxx``, by their variety."""
     return len(set(token)) >= LEAST_VARIED
 
 
 def _unreadable(token: str) -> bool:
-    """Tell random letters of both cases from names of code by pairs that no words have."""
+    """Tell random letters of both cases from identifiers, by letter pairs rare in words."""
     if token.islower() or token.isupper():
         return False
     parts = [part.lower() for part in _PART_OF_NAME.findall(token)]
@@ -109,24 +109,24 @@ def _unreadable(token: str) -> bool:
 
 
 def mixed(token: str) -> bool:
-    """Tell random characters from hyphenated words: letters and digits, or letters of no word."""
+    """Tell random characters from hyphenated words: digits among them, or unlikely letters."""
     both = bool(_LETTER.search(token)) and len(_DIGIT.findall(token)) > 1
     return random(token) and (both or _unreadable(token))
 
 
 def cased(token: str) -> bool:
-    """Tell random characters behind a long prefix from words: digits, or letters of both cases."""
+    """Tell random characters after a long prefix from words: digits or capitals among them."""
     body = token.rpartition("secret_")[2]
     return random(token) and not (body.islower() and not _DIGIT.search(body))
 
 
 def dense(token: str) -> bool:
-    """Tell random characters behind a prefix as short as ``sk-`` from words with hyphens."""
+    """Tell random characters after a prefix as short as ``sk-`` from words with hyphens."""
     return any(_LETTER.search(run) and _DIGIT.search(run) for run in _RUN.findall(token))
 
 
 def jwt(token: str) -> bool:
-    """Tell a JSON Web Token by its header, which names an algorithm."""
+    """Recognise a JSON Web Token by its header, which names an algorithm."""
     header = token.partition(".")[0]
     try:
         fields = json.loads(base64.urlsafe_b64decode(header + "=" * (-len(header) % 4)))
@@ -136,7 +136,7 @@ def jwt(token: str) -> bool:
 
 
 def discord(token: str) -> bool:
-    """Tell a bot's token by its first part, which is its number in Base64."""
+    """Recognise a bot token by its first part, which is the bot's number in Base64."""
     first = token.partition(".")[0]
     try:
         return base64.b64decode(first + "=" * (-len(first) % 4)).isdigit()
@@ -145,9 +145,9 @@ def discord(token: str) -> bool:
 
 
 def user_and_password(token: str) -> bool:
-    """Tell what a header of basic authentication carries from a word: it says ``user:password``.
+    """Recognise basic authentication: the Base64 of ``user:password``.
 
-    ``user:password`` itself is an example; any other pair is somebody's.
+    A pair of placeholders, such as ``user:password`` itself, is an example.
     """
     try:
         said = base64.b64decode(token + "=" * (-len(token) % 4), validate=True).decode()
@@ -167,30 +167,30 @@ def chosen(value: str) -> bool:
 
 
 def url_password(value: str) -> bool:
-    """Tell a password in an address from what stands for one; here plain words are real."""
+    """Tell a password in a URL from a placeholder; here plain words are real passwords."""
     shown = value.startswith(MARK) or value.lower() in _PLACEHOLDERS or _VARIABLE.match(value)
     return not shown and len(value) >= LEAST_IN_ADDRESS and len(set(value)) > 2  # noqa: PLR2004 - "xxxx"
 
 
 def spoken(value: str) -> bool:
-    """Tell a password said in a sentence from an address, a number of something, or a standard."""
+    """Tell a password in a sentence from an address, a quantity or the name of a standard."""
     mixed = bool(_LETTER.search(value)) and bool(_DIGIT.search(value))
     return mixed and chosen(value) and not _NO_PASSWORD.match(value)
 
 
 def typed(value: str) -> bool:
-    """Tell a password after an option of a command from a plain word or number."""
+    """Tell a password after a command-line option from a plain word or number."""
     return chosen(value) and bool(_LETTER.search(value)) and bool(_DIGIT.search(value))
 
 
 def keyed(value: str) -> bool:
-    """Tell a key from names: of code, of a path, or words and numbers with marks between them."""
+    """Tell a key from an identifier, a path, or words and numbers joined by punctuation."""
     named = _NAMES.fullmatch(value) and not _unreadable(value)
     return _chosen_or_word(value) and mixed(value) and not named
 
 
 def borne(value: str) -> bool:
-    """Tell a token that stands behind ``Authorization:`` from words that stand for one."""
+    """Tell a token after ``Authorization:`` from a placeholder."""
     mixed = bool(_DIGIT.search(value)) or not (value.islower() or value.isupper())
     return mixed and random(value) and _chosen_or_word(value) and not _STANDS_FOR.search(value)
 

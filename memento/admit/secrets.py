@@ -1,13 +1,12 @@
-"""The formats of secrets, each by what its provider publishes about it. Pure data.
+"""The formats of secrets, as their providers publish them. Pure data.
 
 A new format is one entry of `FORMATS`.
 
 A format is searched for only in a text that holds one of its anchors, and most anchors only in a
-text with a long run of characters that keys are made of; so an ordinary text costs few
-microseconds. ``proofs`` then tells a secret from a text that only looks like one, so that
-``ghp_xxxxxxxx`` in a manual stays as it is. A checksum that holds is proof enough to find a token
-glued to a word; one that does not hold proves nothing: a token with one character mistyped gives
-away the rest.
+text with a long run of key characters; so an ordinary text costs a few microseconds.
+``secret_validators`` then tells a secret from a lookalike, so that ``ghp_xxxxxxxx`` in a manual
+stays. A valid checksum is enough to find a token that is glued to a word; an invalid one rules
+nothing out: a token with one mistyped character still gives away the rest.
 
 Source: the providers' documentation of their tokens. GitHub's and npm's checksum: "Behind
 GitHub's new authentication token formats", github.blog, 2021. age: the C2SP specification of age
@@ -49,13 +48,13 @@ class SecretFormat:
 
     Attributes:
         kind: What it is called in the marker, such as ``github-token``.
-        anchors: A text without any of these holds none; where to look for them says ``place``.
-        pattern: Expression that finds it; the group ``secret`` is what is taken out, else all of
-            the match.
-        proof: Tells a real one from what only looks like one.
+        anchors: Every secret of the format contains one of these; ``place`` says where.
+        pattern: Expression that finds it. The group ``secret`` is what is removed; without that
+            group, the whole match.
+        proof: Tells a real one from a lookalike.
         place: Where an anchor must stand.
-        over_lines: Expression that finds a key that is broken over lines; it begins with an anchor.
-            "" unless all keys are equally long: only then is it known which line ends the key.
+        over_lines: Expression that finds a key that is broken over lines; it starts with an anchor.
+            "" unless all keys have the same length: otherwise the last line is unknown.
         leading: Whether each key begins with an anchor.
     """
 
@@ -69,12 +68,12 @@ class SecretFormat:
 
     @property
     def finder(self) -> re.Pattern[str]:
-        """The pattern, compiled when it is first wanted: all of them take 10 ms."""
+        """The pattern, compiled at its first use: compiling all of them takes 10 ms."""
         return _compiled(self.pattern)
 
     @property
     def broken(self) -> re.Pattern[str]:
-        """The expression for keys broken over lines, compiled when it is first wanted."""
+        """The expression for keys broken over lines, compiled at its first use."""
         return _compiled(self.over_lines)
 
 
@@ -88,12 +87,12 @@ _ESCAPES = (
     r"[\[;]\d\d\dm",
     r"\\u00[0-9A-Fa-f]{2}",
 )
-"""Escapes that end in a letter or digit, by length: those of JSON, Python and addresses, and the
-end of a sequence that switches a terminal's colours."""
+"""Escapes that end in a letter or digit, by length: those of JSON, Python and URLs, and the end of
+a terminal colour sequence."""
 
 
 def _begins(first: str = "") -> str:
-    """Return an expression for where a token begins, after its first character if one is given."""
+    """Return an expression for the start of a token, or for after its first character if given."""
     escapes = "|".join(f"(?<=(?:{one}){first})" for one in _ESCAPES)
     return f"(?:(?<![A-Za-z0-9]{first})|{escapes})"
 
@@ -106,43 +105,43 @@ _WORD = "[A-Za-z0-9]"
 _URL = "[A-Za-z0-9_-]"
 """The alphabet of URL-safe Base64."""
 _END_OF_URL = "(?!_*[A-Za-z0-9-])"
-"""It ends here, but for underscores that set it off in Markdown."""
+"""A URL-safe body ends here; underscores of Markdown may follow."""
 _HEX = "[a-f0-9]"
 _PEM = r"(?:[A-Z0-9]+ )*(?:PRIVATE|SECRET) KEY(?: BLOCK)?-----"
 _GAP = r"(?:[\s>]|\\[nr])++"
-"""What parts the lines of a key: their ends, perhaps escaped, and how a mail quotes the next."""
+"""Between the lines of a key: line ends, perhaps escaped, and the quotation mark of a mail."""
 _HEADER = r"[A-Z][A-Za-z-]{1,40}: [^\n\\]{1,200}+"
-"""A line above the body, which tells the program that wrote a PGP key, or how a key is locked."""
+"""A header line above the body: the program that wrote a PGP key, or how a key is encrypted."""
 _QUOTE = r"(?:\\*[\"'`]|&(?:quot|apos|#3[49]|#x2[27]);)?"
 """A quotation mark, as it is, escaped, or encoded for HTML."""
 _ASSIGNED = rf"{_QUOTE}[ \t]*(?::=|=>|[:=]|%3[ADad])[ \t]*{_QUOTE}"
 _PORT = "(?:80|443|1080|3128|8000|8080|8443|8888|9090)"
 """Ports of proxies, which are not passwords."""
 _LAST = r"[^\s\"'`.,;:!?<>()\[\]{}\\]"
-"""The last character of a password: what closes a sentence or a bracket is not taken for it."""
+"""The last character of a password: punctuation that ends a sentence or bracket is not part."""
 _NO_CODE = r"(?![A-Za-z0-9_+/~(\[-]|\.[A-Za-z_])"
-"""Nothing of a key follows, nor what makes a name of code of it: a call, subscript or attribute."""
+"""No key character follows, and no call, subscript or attribute, which would make it code."""
 _SAID = (
     r"(?i:[ \t]+(?:for|of|on|to|at|in|from)(?:[ \t]+[\w'-]{1,40}){1,5}?)?[ \t]+"
     r"(?i:(?:is|was|will[ \t]+be|has[ \t]+been|to)\b"
     r"(?:[ \t]+(?:now|still|set|changed|reset|just|to)\b)*)"
     r"(?:[ \t]*:)?[ \t]+[\"'`]?"
 )
-"""A verb by which a sentence tells a password; between name and verb only its purpose may stand."""
+"""The verb of a sentence that gives a password; only its purpose may precede the verb."""
 _PASSWORD = rf"(?:(?!&(?:quot|apos|#3[49]|#x2[27]|lt|gt);)[^\s\"'`,;<>\x1b]){{5,127}}{_LAST}"
-"""Six to 128 characters somebody chose; it ends before a mark encoded for HTML."""
+"""A chosen password, 6 to 128 characters; it ends before an HTML entity of a quotation mark."""
 _NAMED = rf"(?ai:(?=[acpst]){_BEFORE}(?:"
 
 
 BREAK = r"\\?\r?\n[ \t>]*+"
-"""The end of a line, perhaps escaped for a shell, and how a mail or a block indents the next."""
+"""The end of a line, perhaps escaped for a shell, and the indent or mail quote of the next."""
 _FIXED = re.compile(r"(?:(?:\[[^\[\]]+\]\{\d+\})|\\?[._-])+")
-"""A body of so and so many characters, in parts with a mark between them."""
+"""A body of fixed length: parts with a separator between them."""
 _PART = re.compile(r"(\[[^\[\]]+\])\{(\d+)\}|(\\?[._-])")
 
 
 def _over_lines(body: str) -> str:
-    """Return an expression for a body with ends of lines inside, "" if its length is not known.
+    """Return an expression for a body broken over lines; "" if its length is not fixed.
 
     >>> _over_lines("[a-z]{2,}")
     ''
@@ -162,7 +161,7 @@ def _token(
     start: str = _BEFORE,
     end: str = _AFTER,
 ) -> SecretFormat:
-    """Describe a format that is one of some prefixes, which are its anchors, and a body."""
+    """Return the format of a prefix and a body; the prefixes are its anchors."""
     anchors = tuple(prefixes.split())
     prefix = "|".join(map(re.escape, anchors))
     begin, broken = f"{start}(?:{prefix})", _over_lines(body)
@@ -183,7 +182,7 @@ def _shape(
 
 
 FORMATS: tuple[SecretFormat, ...] = (
-    # keys of several lines, and tokens that hold others' prefixes, come first
+    # keys of several lines, and tokens that contain prefixes of others, come first
     _shape(
         "private-key",
         "-----begin",
@@ -206,7 +205,7 @@ FORMATS: tuple[SecretFormat, ...] = (
     _shape(
         "jwt",
         "eyJ",
-        # only where three runs follow, so that a run that only begins like one costs one look
+        # only where three runs follow, so that a lookalike start costs one attempt
         rf"(?<!{_URL})(?={_URL}{{11,}}+\.{_URL}{{8,}}+\.{_URL}{{16}}){_URL}*?",
         rf"(?P<secret>eyJ{_URL}{{8,2000}}+\.{_URL}{{8,}}\.{_URL}{{16,}})",
         proof=secret_validators.jwt,
@@ -355,7 +354,7 @@ FORMATS: tuple[SecretFormat, ...] = (
     _token("notion-token", "secret_", f"{_WORD}{{43}}", secret_validators.mixed),
     _token("figma-token", "figd_", f"{_URL}{{40,46}}"),
     _token("postman-key", "PMAK-", f"{_HEX}{{24}}-{_HEX}{{34}}"),
-    # what a name or a place gives away
+    # recognised by the name or the context before it
     _shape(
         "url-password",
         "://",
@@ -393,7 +392,7 @@ FORMATS: tuple[SecretFormat, ...] = (
         "password",
         "passw passphrase pwd",
         rf"{_NAMED}passw(?:or)?d|passphrase|pwd)){_ASSIGNED}",
-        rf"(?![A-Za-z_][\w.]*\()(?P<secret>{_PASSWORD})",  # no call
+        rf"(?![A-Za-z_][\w.]*\()(?P<secret>{_PASSWORD})",  # not a function call
         proof=secret_validators.chosen,
         place=SecretPlace.ANYWHERE,
     ),
@@ -442,14 +441,14 @@ FORMATS: tuple[SecretFormat, ...] = (
         place=SecretPlace.BESIDE,
     ),
 )
-"""In order of precedence: where two overlap, the first counts."""
+"""In order of precedence: where two overlap, the first wins."""
 
 
 _GATES = ("_", "-", ".")
 
 
 def _gate(one: SecretFormat) -> str:
-    """Return a character that every anchor of a format has; "" if there is none."""
+    """Return a character of `_GATES` that is in every anchor of a format; "" if there is none."""
     return next((gate for gate in _GATES if all(gate in a for a in one.anchors)), "")
 
 

@@ -1,1 +1,1 @@
-"""Coding agents: their table, the set-up of their configuration, and the answer to their hooks."""
+"""Coding agents: the supported ones, setting up their configuration, and answering their hooks."""

@@ -39,7 +39,7 @@ def examine(root: str | None) -> list[Finding]:
 
 
 def _of_agent(agent: Agent, run: Program) -> Iterator[Finding]:
-    """Look at its configuration, and play a harmless event."""
+    """Check the configuration of an agent, and run its hook with a harmless event."""
     try:
         missing = [str(change.path) for change in plan(agent, run)]
     except (InvalidInput, StoreError) as error:
@@ -55,9 +55,9 @@ def _of_agent(agent: Agent, run: Program) -> Iterator[Finding]:
 
 
 def _played(agent: Agent, run: Program) -> Finding:
-    """Run its hook twice for an answer without words, of which nothing is kept; time the second.
+    """Run its hook twice with an empty event, which stores nothing, and time the second run.
 
-    Where no store is yet, it has one of its own, which goes again: looking makes none.
+    If there is no store yet, a temporary one is used, so that the check does not create one.
     """
     event = next(name for name, moment in agent.moments.items() if moment in ("stop", "compact"))
     name = f"{agent.name} hook"
@@ -79,7 +79,7 @@ def _played(agent: Agent, run: Program) -> Finding:
 
 
 def _log() -> Finding:
-    """Say what hooks last had to report of themselves."""
+    """Report the last line of the hooks' log, and whether hooks are turned off."""
     path: Path = state_folder() / "hooks.log"
     off = os.environ.get("MEMENTO_HOOKS", "")
     said = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []

@@ -1,11 +1,10 @@
-"""What a coding agent's hook says, and what memento answers: one event in, one text out.
+"""Answer the hooks of coding agents: one event in, one text out.
 
-What the user types is observed; nothing else is taken for the user's words. What bears on it and
-was not shown in this session is the answer. No language model is asked.
+What the user types is observed; nothing else is taken for the user's words. The answer is the
+relevant memories that this session has not shown yet. No language model is asked.
 
-A folder with a file ``.memento-ignore``, in it or above it, is left alone: nothing is stored,
-nothing is shown. What stands between ``<private>`` and ``</private>`` is neither stored nor
-searched for.
+Nothing is stored or shown for a folder with a file ``.memento-ignore`` in it or above it. Text
+between ``<private>`` and ``</private>`` is neither stored nor searched for.
 """
 
 from __future__ import annotations
@@ -47,12 +46,12 @@ POLICY_TOKENS, TAIL_TOKENS = 450, 150
 MOST = 6
 """Maximum number of memories shown beside a message."""
 NEAR = 0.6
-"""Minimum share of the best memory's score; what has less bears on something else. See
+"""Minimum share of the best memory's score; a lower one is about something else. See
 ``benchmarks/hooks.py --sweep``."""
 FEWEST_WORDS = 3
-"""A shorter message is about nothing, or answers the agent."""
+"""Fewest terms of a message to search for; a shorter one has no topic, or answers the agent."""
 BEFORE = 2
-"""Messages before the last one that help to understand it."""
+"""Number of earlier messages of the user that are searched for together with the last one."""
 LINE = 300
 """Maximum number of characters in what a checkpoint quotes."""
 _PRIVATE = re.compile(r"<private>.*?(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)
@@ -61,20 +60,20 @@ _MACHINES = ("system", "loop", "schedule")
 _KINDS = [kind for kind in Kind if kind is not Kind.QUESTION]
 _OLD = 30 * 86_400
 _in_turn = Lock()
-"""Nobody waits for a message to be kept, and the answer to it comes after it."""
+"""Agents do not wait for ``keep``; the lock runs one call at a time, so turns do not overlap."""
 
 
 def answer(memory: MemoryManager, agent: str, event: str, given: Mapping[str, Any]) -> str:
-    """Do what an event of an agent asks for.
+    """Handle an event of an agent: ``show``, then ``keep``.
 
     Args:
         memory: The memories of the user.
         agent: Name of the agent.
-        event: Its name for the event.
-        given: What the agent says about it.
+        event: The agent's name for the event.
+        given: The agent's JSON about the event.
 
     Returns:
-        The text for the agent's model, as the agent takes it; ``""`` for nothing.
+        Text for the agent's model, in the agent's output format; ``""`` for nothing.
     """
     text = show(memory, agent, event, given)
     keep(memory, agent, event, given)
@@ -97,7 +96,7 @@ def keep(memory: MemoryManager, agent: str, event: str, given: Mapping[str, Any]
 
 
 def _moment(agent: str, event: str) -> Moment:
-    """Return what an event of an agent is to memento."""
+    """Return the ``Moment`` that an agent's event corresponds to."""
     if agent not in AGENTS:
         raise InvalidInput("agent", f"no such agent: {agent!r:.60}")
     if event not in AGENTS[agent].moments:
@@ -108,9 +107,9 @@ def _moment(agent: str, event: str) -> Moment:
 def answered(resident: Resident, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Answer the call ``hook`` of a client of the resident process.
 
-    An agent waits for what it is shown, and not for what is kept: if the answer has ``more``, the
-    client calls again with ``kept``, and need not wait. After the start of a session, what the
-    first message needs is loaded meanwhile.
+    An agent waits for the text, not for storing: if the answer has ``more``, the client calls again
+    with ``kept`` and need not wait. At the start of a session, a thread loads what the first
+    message will need.
     """
     memory = resident.memory(dict(asked))
     event = asked["agent"], asked["event"], asked["given"]
@@ -127,14 +126,14 @@ def answered(resident: Resident, asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _warm(memory: MemoryManager) -> None:
-    """Load what searches and what learns; nothing is stored."""
-    with suppress(MementoError):  # the first message says it
+    """Load the parts that search and learn; nothing is stored."""
+    with suppress(MementoError):  # the first message reports it
         memory.recall("What did we decide?", record=False)
         memory.rules.foresee("I live in Porto.")
 
 
 class _Told:
-    """One event."""
+    """One event of an agent, with the folder and session it belongs to."""
 
     def __init__(self, memory: MemoryManager, moment: Moment, given: Mapping[str, Any]) -> None:
         self._memory, self._moment, self._given = memory, moment, given
@@ -144,12 +143,12 @@ class _Told:
 
     @property
     def ignored(self) -> bool:
-        """Whether the folder wants none of it."""
-        both = (self._folder, self._folder.resolve())  # a link leads into a folder as well
+        """Whether a ``.memento-ignore`` applies to the folder."""
+        both = (self._folder, self._folder.resolve())  # where a link is, and where it leads
         return any((one / IGNORE).exists() for at in both for one in (at, *at.parents))
 
     def shown(self) -> str:
-        """Return what the model is shown."""
+        """Return the text for the model."""
         if self._moment == "start":
             return self._begun()
         return self._asked() if self._moment == "prompt" else ""
@@ -170,7 +169,7 @@ class _Told:
         return project_scope(self._folder)
 
     def _begun(self) -> str:
-        """Return the policy, unless the conversation that goes on has it already."""
+        """Return the policy; ``""`` for a resumed conversation, which has it already."""
         if self._given.get("source") == "resume":
             return ""
         policy = self._memory.rules.policy(
@@ -185,18 +184,18 @@ class _Told:
 
     @property
     def _said(self) -> str:
-        """What the user typed; ``""`` if a machine did."""
+        """What the user typed; ``""`` if a program wrote the prompt."""
         return "" if self._given.get("source") in _MACHINES else words_of(self._given.get("prompt"))
 
     def _observed(self) -> None:
-        """Observe a message."""
+        """Observe the user's message."""
         own_id = self._given.get("prompt_id") or self._given.get("generation_id")
         named = None if own_id is None else str(own_id)
         if self._said:
             self._memory.observe(self._said, session=self._session, scope=self._scope, id=named)
 
     def _asked(self) -> str:
-        """Return what bears on a message."""
+        """Return a block of the memories that are relevant to the user's message."""
         said = self._said
         shown = self._bearing(said) if len(terms(said)) >= FEWEST_WORDS else ()
         if not shown:
@@ -212,7 +211,7 @@ class _Told:
         return block.text
 
     def _bearing(self, said: str) -> Sequence[Hit]:
-        """Find what bears on a message, and is not in the conversation already."""
+        """Find memories that are relevant to a message and not in the conversation yet."""
         seen, turns = self._seen, self._turns()
         before = [one.text for one in turns if one.role == "user"][:BEFORE]
         without = [*(one.id for one in turns), *reversed(seen.ids)][:MAX_CHOICES]
@@ -230,21 +229,21 @@ class _Told:
         return [hit for hit in best if not seen.says(hit.text)]
 
     def _turns(self) -> Sequence[Memory]:
-        """List what was said in this session since the conversation was last shortened."""
+        """List the memories of this session since it was last compacted, newest first."""
         if self._session is None:
             return ()
         since = self._seen.since
         return self._memory.list(session=self._session, since=since, newest_first=True)
 
     def _answered(self) -> None:
-        """Keep the agent's answer as the agent's."""
+        """Observe the agent's answer, as said by the assistant."""
         fields = ("last_assistant_message", "prompt_response", "text")
         said = words_of(next((self._given[one] for one in fields if self._given.get(one)), ""))
         if said:
             self._memory.observe(assistant=said, session=self._session, scope=self._scope)
 
     def _noted(self, session: str) -> None:
-        """Note where the work of a session stands: what it began with, what was asked last."""
+        """Save a checkpoint: the first request of the session as its goal, and the last one."""
         asked = self._memory.list(session=session, role="user", limit=1)
         last = self._memory.list(session=session, role="user", limit=1, newest_first=True)
         if not asked:
@@ -265,10 +264,10 @@ class _Told:
 
 
 class _Seen:
-    """Which memories the conversation of a session shows; kept in a file, without a word of them.
+    """The memories that a session has shown: a file with ids and digests, without their texts.
 
     Args:
-        name: What tells the session from all others.
+        name: Unique name of the session.
     """
 
     def __init__(self, name: str) -> None:
@@ -283,26 +282,26 @@ class _Seen:
 
     @property
     def since(self) -> datetime | None:
-        """When the conversation was last shortened."""
+        """When the conversation was last started or compacted; None if not known."""
         said = self._known.get("since")
         return None if said is None else datetime.fromisoformat(said)
 
     def says(self, text: str) -> bool:
-        """Return whether a text is shown, by whichever memory."""
+        """Return whether some memory with this text has been shown."""
         return _digest(text) in self._known.get("texts", ())
 
     def add(self, shown: Sequence[Memory | Shown]) -> None:
-        """These are shown now, too."""
+        """Add memories that are shown now."""
         ids = [*self.ids, *(one.id for one in shown)]
         texts = [*self._known.get("texts", ()), *(_digest(one.text) for one in shown)]
         self._write({**self._known, "ids": ids, "texts": texts})
 
     def forget(self) -> None:
-        """The conversation shows nothing any more; what is kept of old ones goes."""
+        """Note that nothing is shown any more, and remove files older than 30 days."""
         self._write({"since": system_clock().isoformat()})
         present = system_clock().timestamp()
         for other in self._path.parent.iterdir():
-            with suppress(FileNotFoundError):  # another hook removes it, too
+            with suppress(FileNotFoundError):  # another hook removed it
                 if other.stat().st_mtime < present - _OLD:
                     other.unlink()
 
@@ -317,7 +316,7 @@ def _digest(text: str) -> str:
 
 
 def words_of(said: object) -> str:
-    """Return what a person typed or a model answered, without what is private.
+    """Return a message without its private parts; ``""`` for a ``/`` or ``!`` command.
 
     >>> words_of("My key <private>is 1234</private> is red."), words_of("/compact now")
     ('My key  is red.', '')

@@ -1,8 +1,8 @@
-"""Read a repository: its documents, what its commits say, and an outline of its files.
+"""Read a repository into a store: its documents, commit messages, and an outline of its files.
 
-Each thing has its place as its source and an id made of it, so that reading again adds what is new
-and changes what was changed. A repository may be somebody else's text: unless the user vouches for
-it, it waits in quarantine.
+The source and id of each memory name its place in the repository, so that a second run adds what is
+new and updates what changed. The text may be another person's: unless the user vouches for the
+repository, it is quarantined.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 COMMITS = 500
 """Newest commits that are read."""
 FEWEST_WORDS = 12
-"""A commit that says less says what was done, and not why."""
+"""Fewest words of a commit message that is read: shorter ones say what was done, not why."""
 DOCUMENTS = 200
 """Maximum number of documents that are read, those nearest to the root first."""
 _MOST_BYTES = 1 << 20
@@ -42,10 +42,10 @@ class Onboarded(NamedTuple):
 
     Attributes:
         documents: The documents by path, each with its number of parts.
-        commits: Number of commits that explain a reason.
+        commits: Number of commits whose message is long enough to be read.
         files: Number of files in the outline.
         new: Number of new memories.
-        unread: The documents that cannot be read, each with the reason.
+        unread: The documents that cannot be read, and why.
     """
 
     documents: dict[str, int]
@@ -112,7 +112,7 @@ def _count(memory: MemoryManager) -> int:
 
 
 def _git(folder: Path, *words: str) -> str:
-    """Run git; ``""`` if it cannot, or the folder is no repository."""
+    """Return the output of git; ``""`` if it fails or the folder is not a repository."""
     try:
         done = subprocess.run(  # noqa: S603 - no word of it is from the repository
             [*_GIT, "-C", str(folder), *words], capture_output=True, check=True, timeout=_SECONDS
@@ -123,7 +123,7 @@ def _git(folder: Path, *words: str) -> str:
 
 
 def _files(folder: Path) -> list[str]:
-    """List the files that belong to a repository, or to a folder that is none."""
+    """List the files of a repository that git does not ignore, or those of another folder."""
     known = _git(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     if known:
         named = [path for path in known.split("\0") if path]
@@ -138,7 +138,7 @@ def _files(folder: Path) -> list[str]:
 
 
 def _is_document(path: str) -> bool:
-    """Return whether a file says in words what a repository is about."""
+    """Return whether a path looks like documentation, by its name, suffix and folder."""
     place = PurePosixPath(path)
     if place.suffix.lower() not in (*_SUFFIXES, ""):
         return False
@@ -147,7 +147,7 @@ def _is_document(path: str) -> bool:
 
 
 def _commits(folder: Path, name: str, scope: str, trust: Trust) -> Iterator[Draft]:
-    """Yield the newest commits that say more than what was done."""
+    """Yield a draft for each of the newest commits with a message of `FEWEST_WORDS` or more."""
     log = _git(folder, "log", "--no-merges", "-n", str(COMMITS), _LOG)
     for entry in log.split("\x1e"):
         fields = entry.strip("\n").split("\0")
@@ -168,7 +168,7 @@ def _commits(folder: Path, name: str, scope: str, trust: Trust) -> Iterator[Draf
 
 
 def _outline(files: list[str]) -> Iterator[str]:
-    """Yield the folders, each with its commonest kinds of file, and the files of the root."""
+    """Yield the files of the root, then each folder with its two commonest suffixes."""
     folders: dict[str, Counter[str]] = {}
     for path in files:
         place = PurePosixPath(path)

@@ -1,9 +1,9 @@
-"""Write memento into the configuration of agents, and take it out again.
+"""Add memento to the configuration of agents, and remove it again.
 
-All that is to be written is planned first, as the old and the new content of each file; a plan can
-be shown, and is carried out file by file, each at once. The first time that a file of others is
-touched, it is copied beside itself. What the copy holds is theirs, and stays when memento is taken
-out; without the copy, only hooks are taken out, since they tell whose they are.
+Everything is planned first, as the old and the new content of each file. A plan can be shown; it is
+carried out file by file, each atomically. Before a file that is not memento's own is first changed,
+it is copied beside itself. Whatever the copy holds stays when memento is removed; without the copy,
+only hooks are removed, since they can be recognised.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ _FOLDER = 0o700
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What becomes of a file.
+    """A planned change of one file.
 
     Attributes:
         path: The file.
-        old: What it holds; None if it is not there.
-        new: What it will hold; None if it is removed.
-        top: The agent's folder; it and folders below it are removed if they get empty.
-        backup: Whether its present content is copied beside it, be it none; to undo: whether a copy
-            is there.
-        undo: Whether memento is taken out.
+        old: Its present content; None if it does not exist.
+        new: Its new content; None to remove it.
+        top: The agent's folder; it and folders below it are removed if they become empty.
+        backup: Whether to copy the present content beside it, even if there is none; with ``undo``,
+            whether there is such a copy.
+        undo: Whether memento is being removed.
     """
 
     path: Path
@@ -51,7 +51,7 @@ class Change:
 
     @property
     def word(self) -> str:
-        """What becomes of the file, in a word."""
+        """``removed``, ``new`` or ``changed``."""
         return "removed" if self.new is None else "new" if self.old is None else "changed"
 
     @property
@@ -68,7 +68,7 @@ def agents_of(names: Iterable[str]) -> list[Agent]:
     """Return agents by name; without names, those on this machine.
 
     Raises:
-        InvalidInput: If there is no agent of a name.
+        InvalidInput: If a name is not that of an agent.
     """
     named = list(names)
     for name in named:
@@ -78,10 +78,10 @@ def agents_of(names: Iterable[str]) -> list[Agent]:
 
 
 def plan(agent: Agent, run: Program, *, undo: bool = False) -> list[Change]:
-    """Return what is to be changed to set an agent up, or to take memento out of it; [] if nothing.
+    """Return the changes that set an agent up, or with ``undo`` remove memento; [] if none.
 
     Raises:
-        InvalidInput: If a file cannot be edited; nothing was written.
+        InvalidInput: If a file cannot be edited.
     """
     home = Path(os.path.realpath(agent.folder()))
     step = _undone if undo else _done
@@ -96,7 +96,7 @@ def carry_out(changes: Iterable[Change]) -> None:
     """Write what was planned.
 
     Raises:
-        InvalidInput: If a file was changed since.
+        InvalidInput: If a file was changed since it was planned.
         StoreError: If a file cannot be written.
     """
     for change in changes:
@@ -104,7 +104,7 @@ def carry_out(changes: Iterable[Change]) -> None:
 
 
 def _resolved(edit: Edit) -> Edit:
-    """Follow links, so that the file is edited to which a person's collection of them leads."""
+    """Follow links, so that a linked file is edited in place, as in a dotfiles repository."""
     return replace(edit, path=Path(os.path.realpath(edit.path)))
 
 
@@ -125,12 +125,12 @@ def _undone(edit: Edit, home: Path, agent: Agent) -> Change:
         known = old if before is None else before
         new = _edited(_without, edit, old, known, agent)
         if before is not None and new != old and _is_empty(edit, new) and _is_empty(edit, before):
-            new = before or None  # it was not there, or there was nothing in it
+            new = before or None  # as before set-up: missing, or with nothing in it
     return Change(edit.path, old, new, home, backup=before is not None, undo=True)
 
 
 def _is_empty(edit: Entries | Table, text: str) -> bool:
-    """Return whether a file says no more than one that set-up has just begun."""
+    """Return whether a file holds nothing but what set-up starts a new file with."""
     if isinstance(edit, Table):
         return not text.strip()
     root = splice.load(text)
@@ -148,7 +148,7 @@ def _edited(
 
 
 def _with(edit: Entries | Table, text: str, before: str, agent: Agent) -> str:
-    """Put in what is missing, in place of what an earlier set-up put there."""
+    """Add what is missing, and replace what an earlier set-up added."""
     if isinstance(edit, Table):
         if _says(text, edit) or _theirs(before, edit):
             return text
@@ -173,7 +173,7 @@ def _with(edit: Entries | Table, text: str, before: str, agent: Agent) -> str:
 
 
 def _without(edit: Entries | Table, text: str, before: str, agent: Agent) -> str:
-    """Take out what is ours; what was there before, and what others put beside it, stays."""
+    """Remove memento's entries; keep what was there before and what others added."""
     if isinstance(edit, Table):
         return text if _theirs(before, edit) else splice.take_table(text, edit.name)
     for entry in edit.entries:
@@ -197,13 +197,13 @@ def is_hook(value: Any, agent: Agent) -> bool:
 
 
 def _says(text: str, table: Table) -> bool:
-    """Return whether a TOML file has the table as set-up writes it, whatever was added to it."""
+    """Return whether a TOML file has the values that set-up writes; others may be beside them."""
     there = splice.table(text, table.name)
     return there is not None and {**there, **table.values} == there
 
 
 def _theirs(before: str, table: Table) -> bool:
-    """Return whether a table was there before set-up came."""
+    """Return whether the table was there before set-up."""
     return splice.table(before, table.name) is not None
 
 
@@ -212,10 +212,10 @@ def _backup_of(path: Path) -> Path:
 
 
 def _text(path: Path) -> str | None:
-    """Read a file as it is; None if it is not there.
+    """Return the content of a file; None if it does not exist.
 
     Raises:
-        InvalidInput: If it is not a text in UTF-8.
+        InvalidInput: If it is not UTF-8 text.
         StoreUnusable: If it cannot be read.
     """
     try:
@@ -250,7 +250,7 @@ def _write(change: Change) -> None:
 
 
 def _tidy(folder: Path, top: Path) -> None:
-    """Remove folders that are empty now, up to that of the agent."""
+    """Remove empty folders from this one up to ``top``, the agent's folder."""
     while top in (folder, *folder.parents) and folder.is_dir() and not any(folder.iterdir()):
         folder.rmdir()
         folder = folder.parent

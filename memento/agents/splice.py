@@ -1,9 +1,8 @@
-"""Put values into somebody's JSON or TOML and take them out again; every other byte stays. Pure.
+"""Insert values into a JSON or TOML text and remove them again; every other byte stays. Pure.
 
-The text is never rewritten: a scanner finds where values begin and end, and only the places
-between them are edited. JSON may have comments and commas before a closing bracket, as the files of
-most agents may. What is put in can be taken out whatever was added beside it, and leaves the bytes
-that were there.
+The text is not parsed and written anew: a scanner finds where values begin and end, and the edit is
+made there. JSON may have comments and trailing commas, as most agents allow. An inserted value can
+be removed even after others were added beside it, and the original bytes remain.
 """
 
 from __future__ import annotations
@@ -25,18 +24,18 @@ Path = Sequence[str]
 
 
 class Unreadable(ValueError):
-    """The text cannot be edited; the message says where and why."""
+    """The text cannot be edited; the message says why, and where if known."""
 
 
 @dataclass(slots=True)
 class Node:
-    """A value, and where it is.
+    """A value and its position in the text.
 
     Attributes:
         start: Index of its first character.
         end: Index after its last one.
         value: The value itself.
-        members: Of a container, each with its name (``""`` in an array) and where that begins.
+        members: The members of a container: name (``""`` in an array), start of the name, node.
     """
 
     start: int
@@ -69,7 +68,7 @@ def load(text: str) -> Node | None:
 
 
 def find(text: str, path: Path) -> Node | None:
-    """Find what a path leads to; None if it is not there."""
+    """Return the node at a path; None if there is none."""
     node = load(text)
     for name in path:
         node = None if node is None else node.member(name)
@@ -77,16 +76,17 @@ def find(text: str, path: Path) -> Node | None:
 
 
 def put(text: str, path: Path, value: Any, *, each: bool = False) -> str:
-    """Put a value where a path leads, and make the containers that are not there.
+    """Insert a value at a path, and create the containers that are missing.
 
     Args:
         text: The text; blank for an empty object.
-        path: Where it belongs; nothing may be there.
+        path: Names of the members that lead to it. Without ``each``, nothing may be there yet.
         value: A JSON value.
-        each: Whether it is put into the array to which the path leads, as its last element.
+        each: Whether to append the value to the array at the path.
 
     Raises:
-        Unreadable: If the text, or what is on the way, is nothing that it can be put into.
+        Unreadable: If the text is not JSON, something is at the path, or a container on the way is
+            of the wrong type.
     """
     node = load(text)
     if node is None:
@@ -104,7 +104,7 @@ def put(text: str, path: Path, value: Any, *, each: bool = False) -> str:
 
 
 def take(text: str, path: Path, ours: Callable[[Any], bool] | None = None) -> str:
-    """Take a member out, or the elements of an array that are ours; nothing if it is not there."""
+    """Remove the member at a path, or with ``ours`` the array elements for which it is true."""
     while True:
         holder = find(text, path if ours else path[:-1])
         mine = [
@@ -172,7 +172,7 @@ def _scan_container(text: str, at: int) -> Node:
 
 
 def _inserted(text: str, node: Node, name: str, value: Any) -> str:
-    """Write a member on a line of its own, behind all that is in a container."""
+    """Return the text with a new last member of a container, on its own line."""
     end = "\r\n" if "\r\n" in text else "\n"
     found = _STEP.search(text)
     step = found[1] if found else "  "
@@ -191,7 +191,7 @@ def _inserted(text: str, node: Node, name: str, value: Any) -> str:
 
 
 def _without(text: str, node: Node, at: int) -> str:
-    """Take out a member, the comma that it needs, and the break of the line before it."""
+    """Return the text without a member, its comma, and the line break before it."""
     _, begin, one = node.members[at]
     comma = _skip(text, one.end)
     after = text[one.end : comma] + text[comma + 1 :] if text[comma] == "," else text[one.end :]
@@ -206,10 +206,10 @@ def _without(text: str, node: Node, at: int) -> str:
 
 
 def put_table(text: str, path: Path, values: Mapping[str, str | list[str]]) -> str:
-    """Put a table at the end of a text in TOML.
+    """Append a table to a TOML text.
 
     Raises:
-        Unreadable: If the text is not TOML, or something is there already.
+        Unreadable: If the text is not TOML, or something has the table's name already.
     """
     wanted = _toml(text)
     end = "\r\n" if "\r\n" in text else "\n"
@@ -225,7 +225,7 @@ def put_table(text: str, path: Path, values: Mapping[str, str | list[str]]) -> s
 
 
 def table(text: str, path: Path) -> dict[str, Any] | None:
-    """Return a table of a text in TOML; None if it is not there.
+    """Return a table of a TOML text; None if it has no such table.
 
     Raises:
         Unreadable: If the text is not TOML.
@@ -237,10 +237,10 @@ def table(text: str, path: Path) -> dict[str, Any] | None:
 
 
 def take_table(text: str, path: Path) -> str:
-    """Take out a table with those below it, and the empty line above; nothing if it is not there.
+    """Return a TOML text without a table, its subtables, and the empty line above, if it is there.
 
     Raises:
-        Unreadable: If the text is not TOML, or the table cannot be told from the rest.
+        Unreadable: If the text is not TOML, or the table cannot be separated from the rest.
     """
     wanted = inner = _toml(text)
     for name in path[:-1]:
@@ -263,7 +263,7 @@ def take_table(text: str, path: Path) -> str:
 
 
 def _without_tail(table: str) -> str:
-    """Drop comments and empty lines at the end of a table: they may belong to what comes next."""
+    """Drop comments and empty lines at the end of a table: they may belong to the next one."""
     lines = re.findall(r"[^\n]*\n|[^\n]+", table)
     while lines and lines[-1].lstrip(" \t")[:1] in ("", "#", "\r", "\n"):
         lines.pop()
@@ -274,7 +274,7 @@ _BLANK_ABOVE = re.compile(r"(?:\A|\n)\r?\n\Z")
 
 
 def _bare(values: dict[str, Any], path: Path) -> dict[str, Any]:
-    """Return the values without a table that holds nothing any more."""
+    """Return the values without the first table of a path, if that is empty now."""
     return {name: one for name, one in values.items() if name != path[0] or one}
 
 

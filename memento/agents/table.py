@@ -1,7 +1,7 @@
-"""The coding agents that memento can be set up for: where each is configured, and how it talks.
+"""The coding agents that memento can be set up for: their configuration and their hook formats.
 
-``Agent.edits`` says what set-up writes, as data; ``Agent.moments`` what the agent's events are to
-memento, and ``Agent.flat`` how it takes text for its model. The formats are those of November 2026.
+``Agent.edits`` says what set-up writes, as data; ``Agent.moments`` maps the agent's events to
+`Moment`; ``Agent.flat`` says how it takes text for its model. Formats as of November 2026.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 Moment = Literal["start", "prompt", "stop", "compact", "end"]
-"""What happens: a session begins, the user asks, the agent has answered, the conversation is about
-to be shortened, the session ends."""
+"""What an event means: a session starts, the user asks, the agent has answered, the conversation is
+about to be compacted, the session ends."""
 SECONDS = 5
-"""After this time an agent stops waiting for a hook, which ends by itself long before."""
+"""Time-out that set-up gives agents for a hook, in seconds; a hook ends long before."""
 
 
 class Program(NamedTuple):
-    """How agents start memento: the words of the command line, and the options of its store."""
+    """How agents start memento: the command line, and the options that name its store."""
 
     words: tuple[str, ...]
     root: tuple[str, ...] = ()
 
     @classmethod
     def here(cls, root: str | None = None) -> Program:
-        """Return how to start the memento that runs now, wherever an agent works."""
+        """Return how to start the running memento from any working folder."""
         options = () if root is None else ("--root", str(Path(root).absolute()))
         script = shutil.which(sys.argv[0]) if Path(sys.argv[0]).name == "memento" else None
         if script is not None:
@@ -41,18 +41,18 @@ class Program(NamedTuple):
         return cls((sys.executable, "-P", "-m", "memento"), options)
 
     def hook(self, agent: str, event: str) -> str:
-        """Return the line of a shell that runs a hook."""
+        """Return the shell command that runs a hook."""
         return shlex.join([*self.words, "hook", agent, event, *self.root])
 
     @property
     def server(self) -> dict[str, Any]:
-        """The MCP server, as most agents list it."""
+        """The MCP server's entry in the configuration of most agents."""
         return {"command": self.words[0], "args": [*self.words[1:], "mcp", *self.root]}
 
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """A file that is ours alone."""
+    """A file that only memento writes."""
 
     path: Path
     text: str
@@ -60,7 +60,7 @@ class Own:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A member of a JSON object, or, with ``each``, an element of the array that is there."""
+    """A member of a JSON object, or with ``each`` an element of the array at that path."""
 
     path: tuple[str, ...]
     value: Any
@@ -69,7 +69,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """Entries of a JSON file that is others' too, and what a new file begins with."""
+    """Entries of a JSON file that others write too; ``fresh`` is what a new file starts with."""
 
     path: Path
     entries: tuple[Entry, ...]
@@ -78,7 +78,7 @@ class Entries:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of a TOML file that is others' too."""
+    """A table of a TOML file that others write too."""
 
     path: Path
     name: tuple[str, ...]
@@ -96,13 +96,13 @@ class Agent:
         name: What it is called on the command line.
         title: What people call it.
         program: Its command.
-        home: Variable that names its folder, ``""`` for none; and where it is below the user's home
-            otherwise.
-        moments: Its events, each with what it is to memento.
-        flat: Under which name it takes text for the model; ``""`` if within
+        home: Environment variable that names its folder (``""`` for none), and the folder below the
+            user's home if that is not set.
+        moments: What each of its events means.
+        flat: The JSON field in which it takes text for the model; ``""`` if within
             ``hookSpecificOutput``.
-        edits: What is written, given its folder and how memento is started.
-        next: What the user has to do then.
+        edits: Returns what set-up writes, given its folder and how memento is started.
+        next: What the user has to do after set-up.
     """
 
     name: str
@@ -115,7 +115,7 @@ class Agent:
     next: str = ""
 
     def folder(self, environ: Mapping[str, str] = os.environ) -> Path:
-        """Return where it is configured."""
+        """Return the folder of its configuration."""
         variable, below = self.home
         named = environ.get(variable, "")
         if variable == "XDG_CONFIG_HOME":
@@ -124,11 +124,11 @@ class Agent:
 
     @property
     def found(self) -> bool:
-        """Whether it is on this machine: its program, or a folder that it has made."""
+        """Whether it is on this machine: its program is on the path, or its folder exists."""
         return shutil.which(self.program) is not None or self.folder().is_dir()
 
     def said(self, event: str, text: str) -> str:
-        """Write a text as it takes it for the model."""
+        """Return the JSON by which a hook gives the agent text for its model."""
         if self.flat:
             return json.dumps({self.flat: text}, ensure_ascii=False)
         inner = {"hookEventName": event, "additionalContext": text}
@@ -177,7 +177,7 @@ def _json(value: Any) -> str:
 
 @cache
 def text_of(name: str) -> str:
-    """Read a file that set-up hands on."""
+    """Return a file of the package that set-up installs."""
     return (files(__package__) / "files" / name).read_text(encoding="utf-8")
 
 

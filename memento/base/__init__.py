@@ -1,1 +1,1 @@
-"""What every room may use, and what knows no room: time, files, paths, names, text to show."""
+"""Helpers that depend on no other package of memento: time, files, paths, names, display."""

@@ -1,8 +1,8 @@
 """The system's clock, and moments as the store keeps them: whole microseconds since 1970 UTC.
 
 ``MemoryManager(clock=...)`` takes another clock: any ``protocols.Clock``, such as
-``testing.ManualClock``. The system's clock is used regardless for the names of files that are set
-aside, and for the order in ids that memento makes (UUID 7).
+``testing.ManualClock``. Names of files that are set aside, and the ids that memento makes (UUID 7),
+use the system's clock regardless.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def to_micros(moment: datetime) -> int:
     return (moment - EPOCH) // _MICROSECOND
 
 
-@lru_cache(maxsize=256)  # the moments of one memory are mostly one moment
+@lru_cache(maxsize=256)  # the moments of one memory are mostly equal
 def from_micros(micros: int) -> datetime:
     """Convert microseconds since 1970 to an aware UTC datetime, exactly."""
     return EPOCH + timedelta(0, 0, micros)
@@ -38,7 +38,7 @@ def zone_of(name: str, field: str = "timezone") -> tzinfo:
     """Return a time zone by its IANA name, such as ``Asia/Tokyo``.
 
     Raises:
-        InvalidInput: About the field, if this machine knows no such time zone.
+        InvalidInput: If this machine does not know the time zone; names the field.
     """
     if name == "UTC":
         return UTC
@@ -56,7 +56,7 @@ def zone_of(name: str, field: str = "timezone") -> tzinfo:
 def day_in(zone: tzinfo, moment: datetime) -> date:
     """Return the day of an aware datetime in a time zone.
 
-    At the two ends of the calendar, where the day in the zone has no date, it is the day of UTC.
+    Where that is before year 1 or after year 9999, return the UTC day.
 
     >>> day_in(zone_of("Asia/Tokyo"), datetime(2025, 3, 14, 15, tzinfo=UTC)).isoformat()
     '2025-03-15'
@@ -68,7 +68,7 @@ def day_in(zone: tzinfo, moment: datetime) -> date:
 
 
 def in_name(moment: datetime) -> str:
-    """Write a moment as part of a file name; in order of name is in order of time.
+    """Format a moment for a file name; such names sort in order of time.
 
     >>> in_name(datetime(2026, 3, 1, 9, 30, tzinfo=UTC))
     '20260301T093000000000Z'

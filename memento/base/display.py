@@ -1,7 +1,6 @@
-"""The display of a memory: one line, a row of a table, JSON.
+"""Display memories and results: as one line, a row of a table, or JSON.
 
-Stored text may come from anywhere: no control character of it reaches a terminal, and none of it
-becomes markup.
+Stored text may come from anywhere: its control characters are replaced and its markup is escaped.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ def one_line(text: str) -> str:
 
 
 def cut(text: str, most: int = SHORT) -> str:
-    """Put a text on one line of at most ``most`` characters; an ellipsis stands for the rest.
+    """Return a text as one line of at most ``most`` characters, cut with an ellipsis.
 
     >>> cut("one two three", most=8)
     'one two…'
@@ -100,7 +99,7 @@ LINE = 200
 
 
 def brief(value: Any) -> str:
-    """Return the ``repr`` of a data class as one short line: what is set, and how much of it.
+    """Return a short ``repr`` of a data class: the fields that are set, containers as counts.
 
     >>> from memento.types import Undone
     >>> Undone(changes=(7,), undone=(5, 6), memories=())
@@ -112,7 +111,7 @@ def brief(value: Any) -> str:
 
 
 def _brief(value: Any) -> str:
-    """Say a field in a few words; nothing if it is not set."""
+    """Format the value of a field in a few words; ``""`` if it is not set."""
     if isinstance(value, str) and not isinstance(value, Enum):
         return repr(cut(value)) if value else ""
     if isinstance(value, Mapping) and all(isinstance(one, int) for one in value.values()):

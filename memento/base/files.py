@@ -1,4 +1,4 @@
-"""Files that must be there after a power cut: their content, and their names."""
+"""Read and write files so that their content and names survive a power cut."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
 
 LOCKS_APART = sys.platform == "linux"
-"""Whether SQLite's locks on a file do not meet ours (``flock``); on BSD and macOS they conflict."""
+"""Whether SQLite's file locks are independent of ours (``flock``); on BSD and macOS they clash."""
 FORSAKEN = 86_400
-"""Seconds after which a draft that bears no lock is taken for abandoned."""
+"""Seconds after which an unlocked draft is taken for abandoned."""
 
 
 def explain_os(path: Path, error: OSError) -> StoreError:
-    """Say in memento's words what the operating system reported about a file."""
+    """Return the ``StoreError`` for an error of the operating system about a file."""
     said = error.strerror or str(error)
     if error.errno in _FULL:
         return StorageFull(path, f"the disk is full ({said}); nothing was written")
@@ -61,7 +61,7 @@ takes more."""
 
 
 def path_of(field: str, name: object) -> Path:
-    """Accept the name of a file or folder, given as a parameter; returns it absolute.
+    """Check a parameter that names a file or folder, and return it as an absolute path.
 
     Raises:
         InvalidInput: If it is neither a string nor a path, or no file can have such a name.
@@ -87,10 +87,10 @@ def path_of(field: str, name: object) -> Path:
 
 
 def open_regular(path: str | os.PathLike[str], *, follow: bool = True) -> BufferedReader:
-    """Open a file that somebody else may have put there, to read it.
+    """Open for reading a file that somebody else may have put there.
 
-    A pipe would be waited for without end, and a device may never end; neither is opened for long
-    enough to matter. With ``follow=False`` a link is refused as well.
+    Pipes and devices, which may never end, are refused without waiting. With ``follow=False``, so
+    are symbolic links.
 
     Raises:
         OSError: If it cannot be opened, or is not a regular file.
@@ -104,16 +104,16 @@ def open_regular(path: str | os.PathLike[str], *, follow: bool = True) -> Buffer
 
 
 def read_regular(path: str | os.PathLike[str], most: int = -1) -> bytes:
-    """Read a file as ``open_regular`` opens it, or its first bytes."""
+    """Read a file opened by ``open_regular``: all of it, or at most ``most`` bytes."""
     with open_regular(path) as file:
         return file.read(most)
 
 
 def path_outside(field: str, name: object, root: Path) -> Path:
-    """Accept the name of a file that is not in the folder of a store; returns it absolute.
+    """Like ``path_of``, for a file that must not be in the folder of a store.
 
     Raises:
-        InvalidInput: If it is not a name of a file, or is in that folder, itself or through a link.
+        InvalidInput: As ``path_of``, or if it is in that folder, directly or through a link.
     """
     path = path_of(field, name)
     folder, target, beside = map(os.path.realpath, (root, path, path.parent))
@@ -135,10 +135,11 @@ def write_atomically(
     Args:
         path: The file.
         data: Its new content.
-        check: Called once the folder is open, to see that it is the right one. The file is
-            written into that folder, even if another one gets its name afterwards.
-        mode: Its permissions; None for those of a private file.
-        wait: Whether to wait until it is on the disk. If not, only a crash of the process is safe.
+        check: Called once the folder is open, to raise if it is the wrong one. The file is written
+            into the open folder, even if that is renamed afterwards.
+        mode: Its permissions; None for 0o600.
+        wait: Whether to wait until it is on the disk. Otherwise it survives a crash of the process,
+            but perhaps not a power cut.
 
     Raises:
         StoreError: If it cannot be written; the old content is still there.
@@ -165,37 +166,37 @@ def write_atomically(
 
 
 def remove_litter(path: Path) -> None:
-    """Remove what ``write_atomically`` left of this file in a process that was killed."""
+    """Remove temporary files that killed calls of ``write_atomically`` left beside a file."""
     for litter in written(path):
         _remove_abandoned(litter)
 
 
 def written(path: Path) -> list[Path]:
-    """List what ``write_atomically`` is writing beside a file, or left of it."""
+    """List the temporary files of ``write_atomically`` beside a file, in use or abandoned."""
     return list(path.parent.glob(f"{escape(path.name)}.{'[0-9a-f]' * 8}.tmp"))
 
 
 def remove_drafts(path: Path) -> None:
-    """Remove what ``new_file`` left of this file in processes that were killed."""
+    """Remove drafts that killed calls of ``new_file`` left beside a file."""
     for draft in path.parent.glob(f".{escape(path.name)}.????????.tmp"):
         if LOCKS_APART or draft.lstat().st_mtime < system_clock().timestamp() - FORSAKEN:
             _remove_abandoned(draft)
 
 
 def unfinished(folder: Path) -> list[Path]:
-    """List what looks like a file or folder of ours that was never finished, in order of name."""
+    """List the files and folders whose name is that of an unfinished draft, sorted by name."""
     return sorted(path for path in folder.iterdir() if layout.DRAFT.fullmatch(path.name))
 
 
 def is_draft_of(name: str, of: str) -> bool:
-    """Tell whether ``new_file`` would give this name to the draft of a file, SQLite's own aside."""
+    """Return whether a name is that of a draft that ``new_file`` makes for the file ``of``."""
     return (
         name.startswith(f".{of}.") and name.endswith(".tmp") and bool(layout.DRAFT.fullmatch(name))
     )
 
 
 def _remove_abandoned(litter: Path) -> None:
-    """Remove a temporary file, and SQLite's own beside it, unless its writer lives."""
+    """Remove a temporary file and SQLite's files beside it, unless its writer is alive."""
     if not litter.is_file():
         return
     try:
@@ -209,28 +210,28 @@ def _remove_abandoned(litter: Path) -> None:
 
 @contextmanager
 def _temporary(name: str, folder: int) -> Iterator[tuple[str, BinaryIO]]:
-    """Make a file beside another one, which is ours while it is there."""
+    """Create a locked temporary file in a folder; remove it at the end if it was not renamed."""
     temporary, descriptor = _create_locked(f"{name}.", folder)
     with os.fdopen(descriptor, "wb") as file:
         try:
             yield temporary, file
         finally:
-            with suppress(FileNotFoundError):  # it has its name
+            with suppress(FileNotFoundError):  # it was renamed
                 os.unlink(temporary, dir_fd=folder)
 
 
 def _create_locked(prefix: str, folder: int | None = None, *, lock: bool = True) -> tuple[str, int]:
-    """Make an empty private file; returns it with the descriptor that keeps it locked."""
+    """Create an empty private file; return its name and the descriptor that holds its lock."""
     while True:
         made, flags = f"{prefix}{token_hex(4)}.tmp", os.O_CREAT | os.O_EXCL | os.O_WRONLY
         descriptor = os.open(made, flags | os.O_CLOEXEC, 0o600, dir_fd=folder)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX if lock else fcntl.LOCK_UN)
-        except OSError as error:  # then nobody can take it for abandoned, either
+        except OSError as error:  # then no other process can lock and remove it, either
             log.info("%s cannot be locked: %s", made, error)
         if os.fstat(descriptor).st_nlink:
             return made, descriptor
-        os.close(descriptor)  # taken for abandoned before it was locked
+        os.close(descriptor)  # another process removed it before it was locked
 
 
 def open_folder(folder: Path, flags: int = 0) -> int:
@@ -241,7 +242,7 @@ def open_folder(folder: Path, flags: int = 0) -> int:
 
 @contextmanager
 def opened_folder(folder: Path) -> Iterator[int]:
-    """Lend a descriptor of a folder."""
+    """Yield a descriptor of a folder, and close it at the end."""
     descriptor = open_folder(folder)
     try:
         yield descriptor
@@ -252,7 +253,7 @@ def opened_folder(folder: Path) -> Iterator[int]:
 def sync(descriptor: int) -> None:
     """Wait until a file or a folder is on the disk.
 
-    The ``fsync`` of macOS leaves it in the cache of the disk, where a power cut takes it. Source:
+    On macOS, ``fsync`` leaves data in the disk's cache, where a power cut would lose it. Source:
     fsync(2) of macOS.
     """
     whole = getattr(fcntl, "F_FULLFSYNC", None)
@@ -264,7 +265,7 @@ def sync(descriptor: int) -> None:
                 raise
         else:
             return
-    os.fsync(descriptor)  # also of a file system that knows no other way
+    os.fsync(descriptor)  # also where the file system has no F_FULLFSYNC
 
 
 def sync_folder(folder: Path) -> None:
@@ -274,9 +275,9 @@ def sync_folder(folder: Path) -> None:
 
 
 def sync_name(path: Path) -> None:
-    """Wait until the name of a file or folder is on the disk, as far as we may ask for it.
+    """Wait until the name of a file or folder is on the disk, if permissions allow.
 
-    A folder that we may only pass through cannot be synced by us; that is said in the log.
+    A folder without read permission cannot be synced; that is logged.
     """
     try:
         sync_folder(path.parent)
@@ -286,11 +287,11 @@ def sync_name(path: Path) -> None:
 
 @contextmanager
 def new_file(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
-    """Lend an empty temporary file that takes its place when the block ends well.
+    """Yield an empty temporary file, and rename it to ``path`` when the block succeeds.
 
-    Readable by its owner only, on the disk before it gets its name; if the block fails, or the
-    process dies in it, nothing stands at ``path`` that was not there before. A draft that a dead
-    process left beside it is removed by the next one that writes this file.
+    Only its owner can read it, and it is on the disk before it is renamed. If the block fails or
+    the process dies, nothing new is at ``path``. The next writer of this file removes drafts of
+    dead processes.
 
     Raises:
         TargetExists: If something is there already.

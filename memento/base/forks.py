@@ -1,14 +1,13 @@
 """Make a fork wait for work that its child could not finish.
 
-A fork copies every lock in its present state, but only the thread that forks. A module that another
-thread is importing stays locked in the child for ever, and so does every lock that a native library
-holds while it starts, or SQLite while it copies a store. So such work runs under `whole`, and a
-fork waits until no thread is doing such work, or for `FORK_SECONDS`. The order of locks: `whole`
-may be entered while holding a lock of the ledger, since a fork takes those locks only when no
-thread does such work; see ``ledger.lite.store``.
+A fork copies every lock in its present state, but only the thread that forks. So a module that
+another thread is importing would stay locked in the child for ever, and so would each lock held by
+a native library while it starts, or by SQLite while it copies a store. Such work therefore runs
+under `whole`, and a fork waits until no thread is in such a block, or for `FORK_SECONDS`. Lock
+order: `whole` may be entered while holding a lock of the ledger, since a fork takes those locks
+only when no thread is in a `whole` block; see ``ledger.lite.store``.
 
-And a parent waits until its child has taken over what the parent could end at once; see
-`Handover`.
+A parent also waits until its child has taken over what both have open; see `Handover`.
 """
 
 from __future__ import annotations
@@ -35,9 +34,9 @@ log = logging.getLogger("memento.base.forks")
 
 
 class ForkGate:
-    """Lets many threads do work that a fork must not interrupt; a fork waits for all of them.
+    """Lets many threads run blocks that a fork must not interrupt; a fork waits for all of them.
 
-    A thread that forks during such work of its own does not wait for itself.
+    A thread that forks inside such a block does not wait for itself.
     """
 
     def __init__(self) -> None:
@@ -46,7 +45,7 @@ class ForkGate:
 
     @contextmanager
     def whole(self) -> Iterator[None]:
-        """Run the block without a fork by another thread during it."""
+        """Keep other threads from forking during the block."""
         me = threading.get_ident()
         depth = self._working[me]
         try:
@@ -61,7 +60,7 @@ class ForkGate:
             raise
 
     def _back_to(self, me: int, depth: int) -> None:
-        """Note how deep a thread is in such work; harmless if repeated."""
+        """Set how many such blocks a thread is in; may be repeated."""
         with self._lock:
             self._working[me] = depth
             self._left.notify_all()
@@ -73,15 +72,17 @@ class ForkGate:
         self._left = threading.Condition(self._lock)
 
     def wait(self, until: float) -> None:
-        """Wait until no other thread does such work, or until this ``time.monotonic`` moment."""
+        """Wait until no other thread is in a block, or until this ``time.monotonic`` moment."""
         with self._lock:
             while self._others() and (left := until - time.monotonic()) > 0:
                 self._left.wait(left)
 
     def shut(self, until: float) -> bool:
-        """Let no thread begin such work until ``reopen``, unless another thread is doing some.
+        """Let no thread enter a block until ``reopen``, if no other thread is in one.
 
-        After the given moment it shuts even so, and logs a warning.
+        Returns:
+            Whether it is shut. False if another thread is in one and the ``time.monotonic`` moment
+            has not passed; after that moment it shuts regardless, and logs a warning.
         """
         self._lock.acquire()
         if self._others():
@@ -96,11 +97,11 @@ class ForkGate:
         return True
 
     def reopen(self) -> None:
-        """Let work begin again; call it from the thread that called ``shut``."""
+        """Let blocks begin again; call it from the thread that called ``shut``."""
         self._lock.release()
 
     def reopen_in_child(self) -> None:
-        """Let work begin in a forked child, where only the forking thread exists."""
+        """Let blocks begin in a forked child, where only the forking thread exists."""
         me = threading.get_ident()
         self._working = Counter({me: self._working[me]})
         self._renew_lock()
@@ -111,17 +112,17 @@ class ForkGate:
 
 
 class Handover:
-    """Keeps a parent from going on before its child has taken over what both have open.
+    """Makes a parent wait until its child has taken over what both have open.
 
-    The two meet at the end of a pipe: the child closes its only writing end when it is ready, and
-    so does the system if it dies before, or if the fork fails.
+    They share a pipe: the child closes its writing end when it is ready, and the system does so if
+    the child dies or the fork fails.
     """
 
     def __init__(self) -> None:
         self._pipe: tuple[int, int] | None = None
 
     def prepare(self, *, needed: bool) -> None:
-        """Open the pipe, before the fork. Without a free descriptor the parent will not wait."""
+        """Open the pipe, before the fork. If no descriptor is free, the parent will not wait."""
         with suppress(OSError):
             self._pipe = os.pipe() if needed else None
 

@@ -1,10 +1,10 @@
-"""Which folder holds the store when nobody names one; every door asks here.
+"""Which folder holds the store when the caller names none.
 
 ``$MEMENTO_ROOT`` if it is set; else the folder ``agent_memory`` here or in a folder above, as git
 looks for ``.git``; else ``memento`` in the user's data folder. See ``docs/adr/0034``.
 
-A hook asks this before each event, so that what is slow to import is imported where it is needed:
-``pathlib``, the errors and the names of a store's files took 8 ms of CPU.
+Each run of a hook imports this module, so slow imports are inside the functions that need them:
+``pathlib``, ``memento.errors`` and ``layout`` took 8 ms of CPU.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def default_root(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def default_path(environ: Mapping[str, str] = os.environ) -> str:
-    """Return the path of ``default_root``, for who waits for it."""
+    """Return ``default_root`` as a string, without importing ``pathlib``."""
     if named := environ.get(VARIABLE):
         return named
     try:
@@ -90,16 +90,16 @@ def _upwards(folder: str) -> Iterator[str]:
 
 
 def _is_store(folder: str) -> bool:
-    """Return whether a folder holds a store, the rest of one, or nothing yet.
+    """Return whether a folder holds a store, remains of one, or nothing yet.
 
-    One that holds anything else, such as the source code of a project of that name, is passed over.
+    A folder that holds anything else, such as source code, is not a store.
     """
     try:
         names = os.listdir(folder)
     except NotADirectoryError:
         return False
-    except OSError:  # a folder that is locked, or a link to a disk that is not mounted: whoever
-        return os.path.lexists(folder)  # opens it says so, rather than remember elsewhere
+    except OSError:  # no permission, or a link to an unmounted disk: let opening it fail, rather
+        return os.path.lexists(folder)  # than use another store
     from memento.base import layout  # noqa: PLC0415 - see the docstring of the module
 
     return any(name in layout.REMAINS for name in names) or all(
@@ -108,9 +108,9 @@ def _is_store(folder: str) -> bool:
 
 
 def _refuse_foreign(root: str) -> None:
-    """Refuse a folder that another user may have put there to be found, itself or as a link."""
+    """Refuse a folder that another user may have planted, directly or as a link."""
     owners = {os.lstat(root).st_uid}
-    with suppress(OSError):  # a link that leads nowhere
+    with suppress(OSError):  # a dangling link
         owners.add(os.stat(root).st_uid)
     if owners != {os.geteuid()}:
         from pathlib import Path  # noqa: PLC0415 - see the docstring of the module
@@ -125,7 +125,7 @@ def _refuse_foreign(root: str) -> None:
 
 
 def state_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Return the folder for what hooks note between two events, and their log."""
+    """Return the folder for the hooks' state between two events, and their log."""
     from pathlib import Path  # noqa: PLC0415 - see the docstring of the module
 
     named = Path(environ.get("XDG_STATE_HOME", ""))
@@ -133,9 +133,9 @@ def state_folder(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def is_server(address: str | Path) -> bool:
-    """Return whether an address is that of a PostgreSQL database, and not a folder.
+    """Return whether an address is that of a PostgreSQL database, not a folder.
 
-    Also where a ``Path`` was made of it, which leaves out a slash.
+    A ``Path`` made of such an address, which lacks a slash, counts too.
 
     >>> is_server("postgresql://localhost/team"), is_server("agent_memory")
     (True, False)
@@ -153,7 +153,7 @@ def is_service(address: str | Path) -> bool:
 
 
 def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Return the folder of what is derived from stores on a server: it may be deleted at any time.
+    """Return the folder for derived files of stores on a server; it may be deleted at any time.
 
     ``$MEMENTO_CACHE`` if it is set, else ``memento`` in the user's cache folder.
 

@@ -1,6 +1,6 @@
-"""The names of the files of a store, written in this one place, and how to recognise them.
+"""The names of the files of a store, and how to recognise them.
 
-The store is a folder. Only the ledger in it is the truth; everything else is derived from it, or
+A store is a folder. Only the ledger in it is authoritative; everything else is derived from it, or
 says who is using it.
 """
 

@@ -1,7 +1,7 @@
 """Import a module at its first use: most programs need few of the verbs.
 
-A start of ``memento`` costs what it imports. The rooms that one verb needs, and ``add`` and
-``retrieve`` do not, are named with `later`::
+Imports make up most of the start-up time of ``memento``. Modules that one verb needs, but ``add``
+and ``retrieve`` do not, are named with `later`::
 
     if TYPE_CHECKING:
         from memento.upkeep import doctor
@@ -21,7 +21,7 @@ from memento.errors import MissingExtra
 
 
 class _Later:
-    """Stands for a module until it is used, and passes every look at its names on to it."""
+    """A stand-in for a module, which it imports at the first access to an attribute."""
 
     __slots__ = ("_name",)
 
@@ -46,12 +46,12 @@ class _Later:
         name: str = object.__getattribute__(self, "_name")
         if (found := sys.modules.get(name)) is not None and _is_whole(found):
             return found
-        with whole():  # a fork would cut the import in two
+        with whole():  # a fork would interrupt the import
             return import_module(name)
 
 
 def later(name: str) -> Any:
-    """Return what stands for a module that is imported when one of its names is used.
+    """Return a stand-in for a module, which is imported when one of its names is used.
 
     >>> later("memento.base.plain").plain("text")
     'text'
@@ -66,9 +66,9 @@ def names_of(
 
     Args:
         package: Full name of the package.
-        homes: Each name, and the module of the package that has it.
-        needs: Each package that may be missing, and the two arguments of ``MissingExtra``, which is
-            raised then.
+        homes: Maps each name to the module of the package that defines it.
+        needs: Maps each package that may be missing to the two arguments of the ``MissingExtra``
+            that is raised in that case.
 
     >>> names_of("memento.base", {"plain": "plain"}, {})("plain")("text")
     'text'
@@ -89,5 +89,5 @@ def names_of(
 
 
 def _is_whole(module: object) -> bool:
-    """Return whether a module is not being imported by another thread."""
+    """Return whether a module has been imported completely."""
     return not getattr(getattr(module, "__spec__", None), "_initializing", False)

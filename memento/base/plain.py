@@ -12,7 +12,7 @@ def plain(text: str) -> str:
 
 
 def worded(text: str) -> str:
-    r"""Return the words of a message as its copies are told: in NFC, with single spaces.
+    r"""Return a message in the form in which copies are compared: NFC, with single spaces.
 
     >>> worded("My  cafe\u0301\r\n") == "My caf\u00e9"
     True
@@ -23,7 +23,7 @@ def worded(text: str) -> str:
 def composed(name: str) -> str:
     r"""Return a name in the one Unicode form (NFC) in which names are kept and compared.
 
-    macOS takes "\u00eb" apart in the names of files, and Linux does not; they are one name.
+    macOS decomposes "\u00eb" in file names, and Linux does not; both are the same name.
 
     >>> composed("Zoe\u0308") == composed("Zo\u00eb")
     True
@@ -32,7 +32,7 @@ def composed(name: str) -> str:
 
 
 def mended(text: str) -> str:
-    r"""Replace what no database can hold: a NUL or half of a surrogate pair.
+    r"""Replace what a database cannot store: a NUL or half of a surrogate pair.
 
     >>> mended("nul \0")
     'nul \ufffd'

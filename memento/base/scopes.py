@@ -18,11 +18,11 @@ DEFAULT_NAMESPACE = ("default",)
 
 
 def short_form(name: str, most: int = 64) -> str:
-    """Return the name that a framework gives in at most so many characters.
+    """Return a framework's name shortened to at most ``most`` characters.
 
-    Frameworks take any text as a name, such as the whole role of an agent. A long one is kept as
-    its beginning and a digest, and so is one with what no database can hold, mended: equal names
-    give an equal form, and others another one.
+    Frameworks take any text as a name, such as the description of an agent's role. A name that is
+    too long, or that a database cannot store, becomes its (mended) beginning and a digest: equal
+    names give equal forms, different names different ones.
 
     >>> short_form("notes"), short_form("x" * 999, 40)
     ('notes', 'xxxxxxx~e68a93cffe0690eabbe295ba99146deb')
@@ -72,7 +72,7 @@ def parse_scope(path: str, field: str = "scope") -> str:
     Its segments are joined by ``/``; ``""`` is everywhere.
 
     Raises:
-        InvalidScope: About the field, if a segment is empty, ``.`` or ``..``, or it is too long.
+        InvalidScope: If a segment is empty, ``.`` or ``..``, or it is too long; names the field.
 
     >>> parse_scope("/project/alpha/")
     'project/alpha'
@@ -100,12 +100,12 @@ def contains(outer: str, inner: str) -> bool:
 
 
 def resolved(path: str, merges: Mapping[str, str]) -> str:
-    """Return the scope that a scope is part of, after merges of scopes into others.
+    """Return what a scope is called after merges of scopes into others.
 
     >>> resolved("web/api", {"web": "site", "site": "project"})
     'project/api'
     """
-    for _ in range(len(merges) + 1):  # a circle, which damage alone can make, also ends
+    for _ in range(len(merges) + 1):  # ends even if damage has made a cycle
         merged = next((outer for outer in reversed(ancestors(path)) if outer in merges), None)
         if merged is None:
             break
@@ -115,7 +115,7 @@ def resolved(path: str, merges: Mapping[str, str]) -> str:
 
 
 def folded(name: str) -> str:
-    """Return what two names of a scope have in common if they mean the same one.
+    """Return a form of a scope's name that is equal for its different spellings.
 
     >>> folded("Front-End"), folded("front_end")
     ('front end', 'front end')
@@ -136,7 +136,7 @@ def ancestors(path: str) -> tuple[str, ...]:
 
 
 def _shown(value: object) -> str:
-    """Spell a value for a message; only what cannot fail to spell itself is repeated."""
+    """Format a value for a message: its ``repr`` if that cannot fail, else the name of its type."""
     plain = value is None or type(value) in {str, int, float, bool}
     return f"{value!r:.60}" if plain else f"this {type(value).__name__}"
 

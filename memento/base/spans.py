@@ -1,7 +1,7 @@
-"""Spans of OpenTelemetry, if the program that uses memento has set it up.
+"""OpenTelemetry spans, if the calling program has set up OpenTelemetry.
 
-Nothing is imported, set up or sent here. A span says how long a verb took, how much it dealt with
-and which error ended it. No text, name or id of a memory is in it, nor the message of an error,
+Nothing is imported, set up or sent here. A span records how long a verb took, some counts, and the
+type of the error that ended it. It holds no text, name or id of a memory, and no error message,
 which may repeat a value.
 """
 
@@ -19,11 +19,11 @@ R = TypeVar("R")
 def traced(
     verb: str, told: Callable[[Any], Mapping[str, float]]
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Let each call of a function be a span ``memento.VERB``.
+    """Record each call of a function as a span ``memento.VERB``.
 
     Args:
         verb: Name of the verb.
-        told: Makes attributes of the result: numbers alone.
+        told: Returns the attributes for a result: only numbers.
     """
 
     def decorate(call: Callable[P, R]) -> Callable[P, R]:
@@ -38,7 +38,7 @@ def traced(
             ) as span:
                 try:
                     result = call(*args, **kwargs)
-                except BaseException as error:  # also an interruption ends the span
+                except BaseException as error:  # KeyboardInterrupt, too
                     span.set_attribute("error.type", type(error).__name__)
                     span.set_status(trace.StatusCode.ERROR)
                     raise
@@ -52,7 +52,7 @@ def traced(
 
 
 def _configured() -> Any:
-    """Return the tracing of OpenTelemetry; None unless a provider was set."""
+    """Return the module ``opentelemetry.trace``; None unless a provider was set."""
     trace = sys.modules.get("opentelemetry.trace")
     try:
         proxy = trace is None or isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)

@@ -1,4 +1,4 @@
-"""Conversations: keep each turn once, and recall what bears on the next answer."""
+"""Conversations: keep each turn once, and recall what is relevant to the next answer."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def keep(
     session: str | None = None,
     speaker: Trust | str = Trust.USER,
 ) -> Memories:
-    """Do what ``MemoryManager.keep`` does; see there."""
+    """Implement ``MemoryManager.keep``."""
     said = placed(turns_of(messages), _session(session), member(Trust, "speaker", speaker))
     return Memories(keeping.keep(view, keeping.said_anew(view, said)))
 
@@ -116,7 +116,7 @@ def recall(
     record: bool = True,
     filters: Filtering | None = None,
 ) -> Recalled:
-    """Do what ``MemoryManager.recall`` does; see there."""
+    """Implement ``MemoryManager.recall``."""
     given = _filters(filters)
     kinds = members(Kind, "kind", given.pop("kind", None))
     wanted = recalling.Wanted(
@@ -141,14 +141,14 @@ def recall(
 
 
 def _session(name: object) -> str | None:
-    """Accept the name of a conversation: any string."""
+    """Check the name of a conversation: any string or None."""
     if not isinstance(name, str | None):
         raise InvalidInput("session", f"must be a string, not {type(name).__name__}")
     return None if name is None else composed(name)
 
 
 def _filters(filters: object) -> dict[str, Any]:
-    """Accept the filters of ``recall`` by name; their values are checked where they are used."""
+    """Check the names of the filters of ``recall``; their values are checked where used."""
     if filters is None:
         return {}
     if not isinstance(filters, Mapping):

@@ -1,7 +1,7 @@
 """Keep the turns of a conversation, and follow the edits of its messages.
 
 An edit by a trusted source corrects the memory. An edit by an untrusted source does not change an
-approved memory: it is quarantined beside it, and replaces it once it is approved.
+approved memory: it becomes a quarantined memory, which replaces the old one once it is approved.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ def keep_new(
     speaker: Trust = Trust.USER,
     now: bool = True,
 ) -> list[Said]:
-    """Keep the turns of a conversation that is given again and again, such as a whole thread.
+    """Keep the new turns of a conversation that is passed whole each time.
 
-    One look into the store finds what it has already; see ``MemoryManager.keep`` for the rest.
+    One query finds the turns that are stored already; see ``MemoryManager.keep`` for the rest.
 
     Args:
         memory: The manager.
         turns: The turns from the beginning of the conversation, in order.
         session: Name of the conversation, or None.
-        speaker: Who writes what has the role ``user``.
-        now: Whether the last of them are what is said now.
+        speaker: Trust class of turns with the role ``user``.
+        now: Whether the turns from the last message of the user on are being said now.
 
     Returns:
         The turns that are new or were edited, in order.
@@ -60,19 +60,19 @@ def keep_new(
 
 
 def said_anew(view: View, said: Sequence[Said], *, now: bool = True) -> list[Said]:
-    """Let the user say again what was erased or forgotten: from the last message on, it may be new.
+    """Let the user say again what was erased or forgotten, from their last message on.
 
-    Turns before that, and those with an id, are given again. So is one that stands where it stood
-    when it was taken out, after the same turns: nobody can tell it from a retry. A message alone
-    stands nowhere: it is said now.
+    Earlier turns, and turns with an id, count as passed again, not said again. So does a turn after
+    the same turns as when it was erased or forgotten: it may be a retry. A message passed alone has
+    no such place, so it is said now.
 
     Args:
         view: The manager, and the namespace.
         said: The turns of the conversation, in order.
-        now: Whether the last of them are what is said now.
+        now: Whether the turns from the last message of the user on are being said now.
 
     Returns:
-        The turns; those that are new have another number. Nameless ones given again are left out.
+        The turns. Those said again have a new number; nameless ones passed again are left out.
     """
     users = [at for at, one in enumerate(said) if one.turn.role == "user"] if now else []
     start = users[-1] if users else len(said)
@@ -88,7 +88,7 @@ def said_anew(view: View, said: Sequence[Said], *, now: bool = True) -> list[Sai
             and not (one.key in places and not alone)
             and (one.key in words or one.key in taken)
         ):
-            one = one.numbered(one.count + 1)  # noqa: PLW2901 - the same turn, later
+            one = one.numbered(one.count + 1)  # noqa: PLW2901 - the same turn, said again
             words, places = taken_away(view, [one])
         taken.add(one.key)
         found.append(one)
@@ -96,32 +96,32 @@ def said_anew(view: View, said: Sequence[Said], *, now: bool = True) -> list[Sai
 
 
 def _begun(said: Said) -> Said:
-    """Leave out the place of a first turn that others follow: alone, it begins another talk."""
+    """Drop the place of a first turn: passed alone later, it may start another conversation."""
     return said if said.after else replace(said, after=None)
 
 
 def taken_away(view: View, said: Iterable[Said]) -> replays.Away:
-    """Return the keys of the turns of which a part was erased or forgotten."""
+    """Return the keys of the turns of which a piece was erased or forgotten."""
     ids = {name: (told, one.key) for one in said for name, told in one.told(view.config).items()}
     words, places = _away(view, {name: told for name, (told, _) in ids.items()})
     return replays.Away({ids[name][1] for name in words}, {ids[name][1] for name in places})
 
 
 def stored(view: View, said: Iterable[Said]) -> set[str]:
-    """Return the keys of the turns of which a part is stored, or was erased."""
+    """Return the keys of the turns of which a piece is stored, or was erased or forgotten."""
     ids = {name: (told, one.key) for one in said for name, told in one.told(view.config).items()}
     away, kept = _stored(view, {name: told for name, (told, _) in ids.items()})
     return {ids[name][1] for name in (*away.words, *kept)}
 
 
 def _away(view: View, turns: Mapping[str, Told]) -> replays.Away:
-    """Return which turns were taken out."""
+    """Return which pieces were erased or forgotten."""
     nothing = replays.Away(set(), set())
     return (view.ask(lambda c, ns: replays.away(c, ns, turns)) or nothing) if turns else nothing
 
 
 def _stored(view: View, turns: Mapping[str, Told]) -> tuple[replays.Away, dict[str, Kept]]:
-    """Return which turns were taken out, and what is stored under the ids."""
+    """Return which pieces were erased or forgotten, and what is stored under the ids."""
     nothing: tuple[replays.Away, dict[str, Kept]] = replays.Away(set(), set()), {}
     if not turns:
         return nothing
@@ -131,7 +131,7 @@ def _stored(view: View, turns: Mapping[str, Told]) -> tuple[replays.Away, dict[s
 
 
 def _nameless_gone(view: View, said: Iterable[Said]) -> set[str]:
-    """Return the keys of the turns without session and id of which a part was taken out."""
+    """Return the keys of the nameless turns of which a piece was erased or forgotten."""
     rows = _rows_of(view, {one.key: one for one in said if one.nameless}.values())
     turns = {key: {(str(row.role), worded(row.text)) for row in some} for key, some in rows.items()}
     every = {turn for some in turns.values() for turn in some}
@@ -151,7 +151,7 @@ def _rows_of(view: View, said: Iterable[Said]) -> dict[str, list[Row]]:
 
 
 def _unknown(view: View, said: Sequence[Said]) -> list[Said]:
-    """Return the turns that the store does not have as they are; the last ones of equal name."""
+    """Return the turns that are not stored in their present form; the last one for each key."""
     last = {(one.key, _trusted(view, one)): one for one in said}
     turns = [(one, one.told(view.config)) for one in last.values()]
     ends = {one.piece_id(len(parts)): Told("") for one, parts in turns}
@@ -174,12 +174,12 @@ def _unknown(view: View, said: Sequence[Said]) -> list[Said]:
 
 
 def _is_left(piece: Kept | None) -> bool:
-    """Return whether a piece behind the last one of a message is left of longer words."""
+    """Return whether the piece after a message's last one is left from a longer version."""
     return piece is not None and piece.status in SHOWN_OR_WAITING
 
 
 def _known_by_words(view: View, said: Sequence[Said]) -> set[str]:
-    """Return the keys of turns without a name whose words the store has."""
+    """Return the keys of the turns whose text is stored, compared by content hash."""
     hashes = {key: [row.content_hash for row in some] for key, some in _rows_of(view, said).items()}
     wanted, now = [each for some in hashes.values() for each in some], view.engine.now()
     if not wanted:
@@ -192,7 +192,8 @@ def _known_by_words(view: View, said: Sequence[Said]) -> set[str]:
 def keep(view: View, said: Sequence[Said]) -> list[Memory]:
     """Keep turns, each once; see ``MemoryManager.keep``.
 
-    The last one of equal name counts. One of an untrusted source takes no trusted one's place.
+    Of several with the same key, the last one counts; an untrusted one does not replace a trusted
+    one.
     """
     last = {one.key: one for one in said}
     covered = [one for one in said if _trusted(view, one) and not _trusted(view, last[one.key])]
@@ -201,7 +202,7 @@ def keep(view: View, said: Sequence[Said]) -> list[Memory]:
 
 
 def _keep_last(view: View, said: Sequence[Said]) -> list[Memory]:
-    """Keep the last turn of each name; what was erased or forgotten stays away."""
+    """Keep the last turn of each key, except what was erased or forgotten."""
     last = {one.key: (one, one.drafts(view.config)) for one in said}
     told = {name: told for one, _ in last.values() for name, told in one.told(view.config).items()}
     away = _away(view, told).words
@@ -217,10 +218,10 @@ def _keep_last(view: View, said: Sequence[Said]) -> list[Memory]:
 
 
 def _kept(view: View, drafts: Sequence[Draft]) -> Iterator[Memory]:
-    """Keep drafts; where a message was edited since it was kept, correct its memory."""
+    """Add drafts; if a message was edited since it was stored, correct its memory."""
     try:
         known = view.add(drafts)
-    except IdConflict:  # at least one says something else than its memory
+    except IdConflict:  # at least one differs from its memory
         for draft in drafts:
             yield _keep_edited(view, draft)
         return
@@ -230,17 +231,17 @@ def _kept(view: View, drafts: Sequence[Draft]) -> Iterator[Memory]:
 
 
 def _said(memory: Draft | Memory) -> str:
-    """Return the digest of what a message said; what others wrote cannot tell it."""
+    """Return the digest of a message's text; ``""`` for a memory that ``keep`` did not write."""
     if isinstance(memory, Memory) and not kept_here(memory):
         return ""
     return str(memory.metadata.get(SAID, ""))
 
 
 def _keep_edited(view: View, draft: Draft) -> Memory:
-    """Keep a draft; if its message was edited since it was kept, correct the memory.
+    """Add a draft; if its message was edited since it was stored, correct the memory.
 
-    A memory that was corrected directly, while its message stayed the same, keeps the correction.
-    One that the user locked stays as it is, and so does the rest of the conversation.
+    A memory that was corrected directly while its message stayed the same keeps the correction. A
+    locked memory stays as it is, without an error.
     """
     try:
         (kept,) = view.add([draft])
@@ -262,9 +263,9 @@ def _keep_edited(view: View, draft: Draft) -> Memory:
 
 
 def _propose(view: View, draft: Draft, first: Memory) -> Memory:
-    """Quarantine the edit of an untrusted source; the approved memory stays active until then.
+    """Quarantine an edit by an untrusted source; the old memory stays active until approval.
 
-    The edit of what was approved is a memory beside it, and may be approved and edited in turn.
+    An edit of an approved memory is a separate memory, which may be approved and edited in turn.
     """
     approved, last = None, first
     while later := _listed(view, turn_id(last.id, EDIT), list(Status)):
@@ -284,11 +285,10 @@ def _trusted(view: View, draft: Draft | Said) -> bool:
 
 
 def _forget_leftover(view: View, counts: Sequence[tuple[Said, int]]) -> None:
-    """Forget the last pieces of messages that were edited and have fewer now.
+    """Forget the surplus pieces of messages that became shorter.
 
-    The first of them goes last: it tells the next call that some are left, if this one is cut off.
-
-    Of an untrusted source only quarantined pieces: it cannot take back approved ones.
+    The first of them is forgotten last: if this call is interrupted, it shows the next one that
+    some are left. For an untrusted source only quarantined pieces are forgotten.
     """
     following = {
         name: (one, count) for one, count in counts if (name := one.piece_id(count)) is not None
@@ -309,6 +309,6 @@ def _forget_leftover(view: View, counts: Sequence[tuple[Said, int]]) -> None:
 
 
 def _listed(view: View, ids: str | Sequence[str], statuses: Any) -> list[Memory]:
-    """Return memories by id, those of some statuses."""
+    """Return the memories with these ids that have one of the statuses."""
     asked = filters_of(view.engine.now(), ids=ids, statuses=statuses)
     return view.listed(asked, limit=MAX_IDS)

@@ -1,14 +1,14 @@
-"""Find what bears on the next answer in a conversation.
+"""Find the memories that are relevant to the next answer in a conversation.
 
-A follow-up such as "And the sister?" says little by itself, and what was said before says too much:
-the fact that answered the last question fits it best. So two queries are put: the last message
-alone, and the last three messages of the user together. A memory's score is the sum of both, each
-weighted by how sure its query is of an answer: "And how long is it?" alone finds whatever is long.
-A message without a word of its own ("And where is it?") orders nothing by itself.
+A follow-up such as "And the sister?" is too little to search for, and the earlier messages are too
+much: they fit best the fact that answered the last question. So there are two queries: the last
+message alone, and the last three messages of the user together. A memory's score is the sum of
+both, each weighted by its query's confidence: "And how long is it?" alone finds whatever is long. A
+message without a content word ("And where is it?") has almost no weight alone.
 
-The assistant's words are mostly answers given already, so they are in neither query. Only a message
-that points back ("Why did they stop?") or only goes on ("And the rope?") is put together with the
-last answer, which may name them.
+The assistant's words are mostly answers given already, so they are in neither query. Only for a
+message that points back ("Why did they stop?") or continues ("And the rope?") does the second query
+include the last answer, which may name what is meant.
 """
 
 from __future__ import annotations
@@ -59,32 +59,32 @@ _GOES_ON = re.compile(
         | (?:what|how) \s+ about \b )""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""It puts another thing into the question before it: no question word and no verb follow."""
+"""A message that asks the previous question about another thing, such as "And the rope?"."""
 TURNS = 3
-"""Messages of the user that the query is made of, the last one included."""
+"""Number of the user's messages in the second query, the last one included."""
 TOGETHER = 0.5
-"""Weight of the query of all these messages beside the last message alone. With 0.7, two of 75
-questions about a new subject had no answer among three any more."""
+"""Weight of the second query relative to the last message alone. With 0.7, two of 75 questions
+about a new subject lost their answer from the first three."""
 LEANING = 1.0
 """The same if the last message points back; from 0.7 to 1.3 the benchmarks of follow-ups find
 nearly the same."""
 SURER = 4.0
-"""How much surer than the last message alone the messages together may be, unless it points back to
-them. Without a bound, a new subject ("what is 2 + 2?") would be taken for a follow-up."""
+"""Maximum ratio of the second query's confidence to that of the last message alone, unless it
+points back. Without it, a new subject ("what is 2 + 2?") would be taken for a follow-up."""
 LEAST = 1e-3
 """Minimum weight of a query, so that the hits of two queries that find nothing are still
 ordered."""
 SPARE = 32
-"""Memories looked through beyond those asked for: the two queries rank them differently, and some
-say the same."""
+"""Hits retrieved per query beyond ``k``: the two queries rank them differently, and some say the
+same."""
 ASKED = 4
-"""One place in so many is for what the user asked before."""
+"""One of this many places is for an earlier question of the user."""
 LOOK = 50
-"""Former questions looked through for one that tells something; the nearest merely ask again."""
+"""Earlier questions retrieved beyond ``k``; the most similar ones merely repeat the query."""
 QUERY_CHARS = 2_000
-"""Maximum number of characters in a message that are looked up; the question is rarely longer."""
+"""Maximum number of characters of a message that are searched for."""
 ALIKE = 0.75
-"""Share of their words, of all that both have, from which two memories say nearly the same."""
+"""Minimum share of common words, of the words of both, for two memories to be near-identical."""
 _SECRET = secrets.token_bytes(16)
 _RANKS = {Trust.USER: 0, Trust.AGENT: 1}
 
@@ -94,14 +94,14 @@ def spread(view: View, groups: Sequence[Sequence[Hit]], most: int) -> list[Seque
 
     Args:
         view: The manager.
-        groups: Groups, best first; the first hit of each stands for it.
-        most: Places to give; the groups after them keep their order.
+        groups: Groups, best first; the first hit represents its group.
+        most: Number of groups to choose; those after them keep their order.
 
     Returns:
         The groups; in the given order if there are no vectors.
 
     Source: Carbonell & Goldstein, The Use of MMR, Diversity-Based Reranking, SIGIR 1998; here the
-    likeness counts above a threshold only, so that it moves nothing among different memories.
+    similarity counts only above a threshold, so that different memories keep their order.
     """
     known = _vectors(view, [group[0] for group in groups])
     left, chosen = list(range(len(groups))), list[int]()
@@ -125,12 +125,12 @@ def spread(view: View, groups: Sequence[Sequence[Hit]], most: int) -> list[Seque
 
 
 def _vectors(view: View, hits: Sequence[Hit]) -> dict[str, bytes]:
-    """Read the vectors of own hits by the present embedder; id to vector."""
+    """Return the vectors of the present embedder by id, without hits of shared namespaces."""
     engine = view.engine
     try:
         model = None if engine.embedding is None or not hits else engine.embedding.known_model()
     except (EmbedderError, InvalidInput, MissingExtra):
-        return {}  # the answer says why it was found by words only
+        return {}  # ``missing`` of the answer gives the reason
     ns = engine.ledger.find_namespace(view.namespace)
     if model is None or ns is None:
         return {}
@@ -167,7 +167,7 @@ class Wanted:
 
     Attributes:
         sure: Minimum confidence, [0, 1].
-        shown: Whether the turns are shown to the model and so left out.
+        shown: Whether the model sees the turns already, so that they are left out.
         filters: Filters of ``retrieve``, without ``kind``.
     """
 
@@ -183,7 +183,7 @@ class Wanted:
 
 
 def recall(view: View, said: Sequence[Said], wanted: Wanted) -> tuple[Recalled, list[str]]:
-    """Find what bears on the last message of the user; see ``MemoryManager.recall``.
+    """Find what is relevant to the user's last message; see ``MemoryManager.recall``.
 
     Returns:
         The answer, and the ids of the memories that its block shows.
@@ -214,17 +214,17 @@ def recall(view: View, said: Sequence[Said], wanted: Wanted) -> tuple[Recalled, 
 
 
 def _shortened(hit: Hit, cut: rendering.Cut) -> Hit:
-    """Return a hit with the passage of a long text that a prompt shows."""
+    """Return a hit; for a long text, with the passage that a prompt shows."""
     text = cut(hit.text, None)
     return hit if text == hit.text else replace(hit, passage=text)
 
 
 def queries(said: Sequence[Said]) -> list[str]:
-    """Return the last message of the user, and the last ones together if there are several.
+    """Return the queries: the user's last message and, if there are more, the last few joined.
 
-    Thanks and greetings between them are skipped. If the last message is one, nothing is asked. If
-    it asks the world, it is put alone: "Is it raining?" points to nothing that was said before. If
-    it points back to the turns before it or only goes on, the last answer stands between them.
+    Thanks and greetings are skipped; if the last message is one, there is no query. A question
+    about the world ("Is it raining?") is searched for alone. If the last message leans on earlier
+    ones, see ``leans``, the assistant's last answer is put before it.
     """
     texts = _texts(said, "user")
     if not texts or not texts[-1] or is_chatter(texts[-1]):
@@ -242,7 +242,7 @@ def _texts(said: Sequence[Said], role: str) -> list[str]:
 
 
 def _shown(said: Iterable[Said], view: View) -> tuple[set[str], list[str]]:
-    """Return the texts that a conversation shows, and the ids of their memories."""
+    """Return the texts of the turns, in pieces, and the ids of their memories."""
     texts: set[str] = set()
     ids: list[str] = []
     for one in said:
@@ -256,7 +256,7 @@ def _shown(said: Iterable[Said], view: View) -> tuple[set[str], list[str]]:
 def _found(
     view: View, asked: Sequence[str], wanted: Wanted, filters: Mapping[str, Any]
 ) -> Retrieval:
-    """Put the queries and join their answers; without hits if none is likely to be an answer."""
+    """Retrieve for each query and fuse the answers; no hits below the minimum confidence."""
     kinds = [kind for kind in wanted.kinds if kind != Kind.QUESTION]
     if not kinds:
         return Retrieval(asked[-1])
@@ -278,9 +278,10 @@ def _found(
 
 
 def fused(last: str, alone: Retrieval, together: Retrieval) -> tuple[Hit, ...]:
-    """Join two answers: best first, the scores weighted and summed, again in [0, 1].
+    """Fuse two answers by the weighted mean of their scores, [0, 1], best first.
 
-    The square root keeps a name alone ("And Bob?"), which is very sure, from deciding everything.
+    Weights are square roots of confidences, so that a mere name ("And Bob?"), of high confidence,
+    does not decide everything.
     """
     sums: dict[str, float] = {}
     best: dict[str, Hit] = {}
@@ -297,9 +298,9 @@ def fused(last: str, alone: Retrieval, together: Retrieval) -> tuple[Hit, ...]:
 
 
 def _asked_before(view: View, query: str, wanted: Wanted, filters: Mapping[str, Any]) -> list[Hit]:
-    """Find former questions that say more than the query: those that say most come first.
+    """Find earlier questions that say more than the query; those that say most come first.
 
-    Those that only ask again differ from it in little, but score highest; hence the square.
+    Mere repetitions say little more but score highest; so what a question adds counts squared.
     """
     if Kind.QUESTION not in wanted.kinds:
         return []
@@ -318,10 +319,10 @@ def _asked_before(view: View, query: str, wanted: Wanted, filters: Mapping[str, 
 
 
 def _told_once(hits: Iterable[Hit]) -> list[list[Hit]]:
-    """Group hits that say the same, by any speaker, and put near repetitions last.
+    """Group hits that say the same, whoever said it, and move near-identical ones to the end.
 
-    Of identical texts, the most trusted comes first. Of texts that say nearly the same, the newest
-    has the place of the best one, and the others come after everything else.
+    In a group, the most trusted comes first. Of near-identical groups, the newest takes the place
+    of the best one, and the others come after all other groups.
     """
     groups: dict[str, list[Hit]] = {}
     for hit in hits:
@@ -342,9 +343,9 @@ def _told_once(hits: Iterable[Hit]) -> list[list[Hit]]:
 
 
 def _alike(one: Hit, other: Hit) -> bool:
-    """Return whether two memories say nearly the same and may stand for each other."""
+    """Return whether two memories are found by default and near-identical."""
     if not {one.memory.status, other.memory.status} <= {*having("found")}:
-        return False  # a former value is no repetition of the present one
+        return False  # a superseded value does not repeat the present one
     words, others = ({*content(terms(hit.text))} for hit in (one, other))
     return len(words & others) >= ALIKE * max(1, len(words | others))
 
@@ -356,7 +357,7 @@ def _block(
     tokens: int | None,
     cut: rendering.Cut,
 ) -> rendering.Block:
-    """Render the hits, each with those who said the same and are trusted alike."""
+    """Render the hits, each with the hits of its group that have the same trust class."""
     by_first = {group[0].id: group for group in groups}
     shown = [
         same
@@ -375,10 +376,10 @@ def _block(
 
 
 def _nonce(hits: Iterable[Hit]) -> str:
-    """Make the nonce from what the block may show, so that equal memories give an equal block.
+    """Derive the nonce from what the block may show, so that equal memories give an equal block.
 
-    No stored text can know it: the key is drawn when the process starts, and a text that repeats
-    the nonce of a former block changes the nonce of every block that shows it.
+    No stored text can predict it: the key is random for each process, and a text that contains an
+    earlier nonce changes the nonce of every block that shows it.
     """
     digest = blake2b(key=_SECRET, digest_size=8)
     for hit in hits:

@@ -1,12 +1,12 @@
 """Messages of a conversation as turns, and turns as drafts of memories. Pure.
 
 A turn is kept in the short tier of its session; the ring buffer moves it on. A message that only
-asks is kept as a question, because a question is more similar to the next question than the fact
-that answers it.
+asks gets the kind ``question``, because it is more similar to the next question than the fact that
+answers it.
 
-Two things in a message are no speech: a block that memento rendered for a prompt, which a front end
-stores with the question, and a payload, such as a picture as base64. The block would come back as
-the user's own words, and outlive the memories that it shows.
+Two things in a message are not speech and are replaced by notes: a payload, such as a picture as
+base64, and a block that memento rendered for a prompt, which a front end passes back with the
+question. Stored as the user's words, the block would outlive the memories that it shows.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ _RUN = re.compile(
 )
 """Base64 on one line or on lines of equal length."""
 _SORTS = [re.compile(sort) for sort in ("[a-z]", "[A-Z]", "[0-9]")]
-"""Sorts of characters that base64 of this length always has, and a word or a rule never."""
+"""Kinds of characters: base64 of this length has all of them, a word or a line of dashes does not."""
 _AROUND = 80
 """Characters beside a run that tell whether it is part of a secret."""
 
 
 def spoken(text: str) -> str:
-    """Return a message with notes in the places of memento's own blocks and of payloads.
+    """Replace memento's blocks and payloads in a message by notes.
 
     >>> spoken("Here: data:image/png;base64,iVBORw0KGgo=")
     'Here: [data: 12 characters]'
@@ -65,7 +65,7 @@ def spoken(text: str) -> str:
 
 
 def _run(found: re.Match[str]) -> str:
-    """Replace a payload by a note; a secret stays for whatever takes out secrets."""
+    """Replace a payload by a note; leave a secret for redaction."""
     run = found[0]
     if len(run) < LEAST or not all(sort.search(run) for sort in _SORTS):
         return run
@@ -78,11 +78,11 @@ def _note(payload: str) -> str:
 
 
 PIECE_CHARS = 16_000
-"""Maximum number of characters in a turn in one memory; a longer turn is kept in pieces."""
+"""Maximum number of characters of a turn in one memory; a longer turn is stored in pieces."""
 PIECE = "piece"
-"""Metadata: number of a memory among those of a long turn that has metadata, from 1."""
+"""Metadata field that numbers the pieces of a long turn with metadata, from 1 for the second."""
 _TALKING = ("user", "assistant")
-"""Roles whose turns make the place of the next one; what a program adds may change each time."""
+"""Roles that count in ``Said.after``; what programs add may change each time."""
 _MADE = re.compile(rf"{TURN}[0-9a-f]{{32}}")
 
 
@@ -185,13 +185,13 @@ class Said:
     Attributes:
         turn: The turn.
         session: The conversation, or None.
-        name: What the turn is called there: its role and id; without an id, its role and text and
-            how often that was said before.
-        source: How far it is trusted.
-        count: How often it was said before; None if the name is not made of that.
+        name: Identifier of the turn in the conversation: a digest of its role and id, or without an
+            id of its role, its text and ``count``.
+        source: Its source, with its trust class.
+        count: How often the same was said before; None if the turn has an id.
         after: Digest of what was said before it in this conversation, ``""`` for nothing; None if
-            it has an id, or if it was given alone.
-        cut: Its pieces once they are known, shared with the same turn under other names.
+            it has an id or may have been passed alone.
+        cut: Cache of its pieces, shared with copies of the turn under other names.
     """
 
     turn: Turn
@@ -204,12 +204,12 @@ class Said:
 
     @property
     def words(self) -> str:
-        """What is said beside the blocks of memories that were put into the turn."""
+        """The text without blocks of memories, normalized."""
         return words_of(self.turn.text)
 
     @property
     def key(self) -> str:
-        """Its identity: its place; without a session and an id, its words."""
+        """Its identity: session and name; without a session and an id, its role and words."""
         if self.nameless:
             return turn_id(self.turn.role, self.words)
         return turn_id(self.session, self.name)
@@ -220,17 +220,17 @@ class Said:
         return self.session is None and self.turn.id is None
 
     def numbered(self, count: int) -> Said:
-        """Return it as what was said so often before."""
+        """Return the turn as if the same had been said ``count`` times before."""
         return replace(self, name=turn_id(self.turn.role, self.words, str(count)), count=count)
 
     def pieces(self, config: Config) -> list[str]:
-        """Return its pieces, see `pieces`: secrets are searched for once, however often it asks."""
+        """Return its pieces, see `pieces`; computed once, as searching for secrets is slow."""
         if not self.cut:
             self.cut.extend(pieces(self.turn.text, config))
         return self.cut
 
     def told(self, config: Config) -> dict[str, Told]:
-        """Return the ids of its pieces, each with what tells it; {} if nameless."""
+        """Map the ids of its pieces to the digests that identify them; {} if nameless."""
         named = ((self.piece_id(at), one) for at, one in enumerate(self.pieces(config)))
         return {name: Told(digest_of(one), self.after) for name, one in named if name is not None}
 
@@ -256,7 +256,7 @@ class Said:
         ]
 
     def _noted(self, at: int, piece: str) -> dict[str, Any]:
-        """Return the caller's metadata, and what the store keeps of a piece to know it again."""
+        """Return the caller's metadata, with the digests that identify a piece later."""
         given = {**(self.turn.metadata or {}), **({PIECE: at} if self.turn.metadata and at else {})}
         if self.nameless:
             return given
@@ -274,7 +274,7 @@ def placed(turns: Iterable[Turn], session: str | None, speaker: Trust) -> list[S
     Args:
         turns: The turns from the beginning, in order.
         session: Name of the conversation, or None.
-        speaker: Who writes what has the role ``user``.
+        speaker: Trust class of turns with the role ``user``.
     """
     before: Counter[tuple[str, str]] = Counter()
     found, after = [], ""
@@ -293,7 +293,7 @@ def placed(turns: Iterable[Turn], session: str | None, speaker: Trust) -> list[S
 
 
 def trust_of(turn: Turn, speaker: Trust = Trust.USER) -> Source:
-    """Return how far a turn is trusted: as far as who wrote it, and no further than it says."""
+    """Return the source of a turn: the trust class of its role, or its own if that is lower."""
     by_role = speaker if turn.role == "user" else trust_of_role(turn.role)
     if turn.trust is None:
         return Source(by_role)
@@ -301,7 +301,7 @@ def trust_of(turn: Turn, speaker: Trust = Trust.USER) -> Source:
 
 
 def kind_of(text: str) -> Kind:
-    """Tell a mere question from a turn that says something.
+    """Return ``question`` for a text that only asks, else ``episode``.
 
     >>> kind_of("Hi! What is my dog called?").value
     'question'
@@ -314,31 +314,31 @@ def kind_of(text: str) -> Kind:
 def kept_here(memory: Memory) -> bool:
     """Return whether ``keep`` wrote a memory.
 
-    Its id alone does not tell, since a file chooses the ids of what it brings; but whatever comes
-    from a file names a source, and what is written here names none.
+    Its id alone is no proof, since an imported file chooses ids; but everything imported has a
+    source URI, and what ``keep`` writes has none.
     """
     return memory.source.uri is None and _MADE.fullmatch(memory.id) is not None
 
 
 def turn_id(*parts: str | None) -> str:
-    """Make the id of a turn from what it is called; equal parts give an equal id."""
+    """Return an id made of the parts; equal parts give equal ids."""
     return (
         f"{TURN}{blake2b(repr(parts).encode(errors='surrogatepass'), digest_size=16).hexdigest()}"
     )
 
 
 def words_of(text: str) -> str:
-    """Return the words of a text in one form, without the blocks of memories shown beside them."""
+    """Return a text in normalized form, without notes that replaced blocks of memories."""
     return worded(own_words(text))
 
 
 def digest_of(text: str) -> str:
-    """Return a short digest of the words of a text, whatever was shown beside it."""
+    """Return a short digest of ``words_of`` a text."""
     return blake2b(words_of(text).encode(errors="surrogatepass"), digest_size=8).hexdigest()
 
 
 def session_of(name: str) -> str:
-    """Return the session of a conversation: its name, or a digest if no session can have that name.
+    """Return the session for a conversation: its name, or a digest if that is no valid session.
 
     >>> session_of("monday"), session_of("")
     ('monday', 'thread-cae66941d9efbd404e4d88758ea67670')
@@ -351,10 +351,10 @@ def session_of(name: str) -> str:
 
 
 def pieces(text: str, config: Config) -> list[str]:
-    """Cut a text into what fits a memory, and mend what no database can hold.
+    """Cut a text into pieces that fit a memory, and replace what a database cannot store.
 
-    Cuts are between lines or words where there are any, and never inside a secret: those are taken
-    out before. A text that says nothing gives nothing.
+    Cuts are between lines or words if possible, and never inside a secret: a long text is redacted
+    first. A blank text has no pieces.
 
     >>> pieces("  ", Config()), pieces("tea", Config())
     ([], ['tea'])
