@@ -47,7 +47,7 @@ _RUN = re.compile(
 )
 """Base64 on one line or on lines of equal length."""
 _SORTS = [re.compile(sort) for sort in ("[a-z]", "[A-Z]", "[0-9]")]
-"""Kinds of characters: base64 of this length has all of them, a word or a line of dashes does not."""
+"""Base64 of this length has all these kinds of characters; a word or a line of dashes does not."""
 _AROUND = 80
 """Characters beside a run that tell whether it is part of a secret."""
 
