@@ -48,11 +48,11 @@ class Format(StrEnum):
 
     Attributes:
         called: What a file of this format is, such as ``a ChatGPT export``.
-        recognises: Tells by the beginning of a file whether it has this format. Formats are asked
-            in the order of this class, so an earlier one wins.
+        recognises: Tells by the beginning of a file whether it has this format. Formats are tried
+            in the order of this class; the first match wins.
         reader: Reads a file of this format.
-        names_all: Whether the ids in the file tell its memories apart, wherever the file lies and
-            whatever it is called: it is an export, and the next one holds the same again.
+        names_all: Whether the ids in the file are unique whatever the file is called: a later
+            export holds the same memories under the same ids.
     """
 
     called: str
@@ -63,7 +63,7 @@ class Format(StrEnum):
     def __new__(
         cls, name: str, called: str, recognises: Recognises, reader: Reader, *names_all: bool
     ) -> Self:
-        """Make a format of its line."""
+        """Make a member from its line."""
         format_ = str.__new__(cls, name)
         format_._value_ = name
         format_.called, format_.recognises, format_.reader = called, recognises, reader
@@ -206,7 +206,7 @@ def read(
 
 
 def format_of(item: Item, given: Format | str | None, how: How) -> Format:
-    """Return how a file is written: as the caller says, or as it is detected."""
+    """Return the format of a file: the one given, that for ``how.map``, or the detected one."""
     if given is not None:
         kind = member(Format, "format", given)
         known = kind.names_all and kind.recognises(item.head)
@@ -244,7 +244,7 @@ def read_item(
 
 
 def _trusted(draft: Draft, given: Trust) -> Draft:
-    """Trust a draft as little as its file, its speaker or its own source is trusted."""
+    """Lower a draft's trust to the least of its file, its role and its own source."""
     source = draft.source
     assert isinstance(source, Source)  # noqa: S101 - every reader sets one
     least = Trust.least([given, source.kind, trust_of(draft.role)])
@@ -252,7 +252,7 @@ def _trusted(draft: Draft, given: Trust) -> Draft:
 
 
 def _identified(found: Iterable[Draft], name: str, *, native: bool) -> Iterator[Draft]:
-    """Give each draft an id, made of the one it has in its file if that is ``native`` to it."""
+    """Give drafts ids: made of the content if they have none, of their own id if ``native``."""
     seen: Counter[bytes] = Counter()
     for draft in found:
         if draft.id is None:
@@ -265,7 +265,7 @@ def _identified(found: Iterable[Draft], name: str, *, native: bool) -> Iterator[
 
 
 def _identity(draft: Draft, name: str, seen: Counter[bytes]) -> str:
-    """Name a draft by its content, and by how often the source had exactly that content before."""
+    """Return an id made of a draft's content and of how often the source had it before."""
     said = (draft.scope, draft.session, draft.actor, draft.role, draft.key, str(draft.kind))
     when = draft.occurred_at and draft.occurred_at.isoformat()
     content = json.dumps([name, *said, when, draft.text]).encode()

@@ -1,4 +1,4 @@
-"""Documents become facts: a paragraph each, in Markdown with its heading."""
+"""Split documents into facts, one for each paragraph; in Markdown with its headings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SENTENCE_END = re.compile(r"[.!?…][\"')\]]*\s+|[。！？]|\n")  # noqa: RUF00
 
 
 def pieces(text: str, limit: int) -> Iterator[str]:
-    """Split a text longer than the limit at the last sentence end that fits, or else word."""
+    """Split a text longer than the limit at the last sentence end that fits, else at a word end."""
     at, end, last = 0, len(text), len(text.rstrip())
     while end - at > limit:
         ends = [one.end() for one in SENTENCE_END.finditer(text, at + limit // 2, at + limit)]
@@ -67,7 +67,7 @@ def paragraphs(lines: Iterable[str]) -> Iterator[str]:
 def under_headings(blocks: Iterable[tuple[int, str]]) -> Iterator[tuple[str, list[str]]]:
     """Yield each paragraph with the headings above it, from blocks of (level or 0, text).
 
-    A table or a list says little without its heading, and has it as its first line.
+    A table or a list, which says little alone, gets its heading as its first line.
     """
     headings: list[tuple[int, str]] = []
     for level, text in blocks:
@@ -80,7 +80,7 @@ def under_headings(blocks: Iterable[tuple[int, str]]) -> Iterator[tuple[str, lis
 
 
 def without_front_matter(lines: Iterable[str]) -> Iterator[str]:
-    """Drop a YAML header between ``---`` lines: it describes the file, it is not in the text."""
+    """Yield the lines after a YAML header between ``---`` lines, which is not part of the text."""
     return front_matter(lines)[1]
 
 
@@ -94,7 +94,7 @@ def front_matter(lines: Iterable[str]) -> tuple[list[str], Iterator[str]]:
                 return header[1:], rest
             header.append(line)
             known = _FIRST_OF_HEADER if len(header) == 2 else _HEADER_LINE  # noqa: PLR2004
-            if not known.match(line) or len(header) > HEADER_LINES:  # a rule, then text
+            if not known.match(line) or len(header) > HEADER_LINES:  # a rule, no header
                 break
     return [], chain(header, rest)
 
@@ -107,7 +107,7 @@ def markdown_blocks(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
         fence = _fence_after(line, fence)
         level, text = (0, "") if fence else _heading(line, block)
         if level and len(block) == 1 and not line.lstrip().startswith("#"):
-            block = []  # the line was underlined: it is the heading
+            block = []  # the line before is a heading, underlined by this one
         if fence or (line.strip() and not level and not _RULE.match(line)):
             block.append(line.rstrip())
             held += len(line) + 1
@@ -151,28 +151,28 @@ def _tags(headings: Sequence[str]) -> tuple[str, ...]:
 
 
 def _headings(above: Sequence[tuple[int, str]], level: int, text: str) -> list[tuple[int, str]]:
-    """Return the headings, as (level, text), that what follows a heading is under."""
+    """Return the headings, as (level, text), that apply below a new heading."""
     return [outer for outer in above if outer[0] < level] + ([(level, text)] if text else [])
 
 
 def facts(paragraph: str, like: Draft, headings: Sequence[str] = ()) -> Iterator[Draft]:
-    """Make a fact of a paragraph, or several if it is long."""
+    """Yield a fact for a paragraph, or several if it is long."""
     metadata = {**like.metadata, **({"heading": " > ".join(headings)} if headings else {})}
     for text in pieces(paragraph.strip(), PARAGRAPH_LIMIT):
         yield replace(like, text=text, metadata=metadata)
 
 
 def document(name: str, **given: Any) -> Draft:
-    """Return what the facts of a document have in common."""
+    """Return a draft without text, with the fields that the facts of a document share."""
     source, metadata = Source(uri=name), {**given.pop("metadata", {}), "document": name}
     return Draft("", kind=Kind.FACT, source=source, metadata=metadata, **given)
 
 
 PART_LIMIT = 1_000
-"""Maximum length of a part, in characters: what a prompt shows whole, and one window of the default
-embedder (256 tokens)."""
+"""Maximum length of a part, in characters: a prompt shows that many whole, and it is one window of
+the default embedder (256 tokens)."""
 ENOUGH = 300
-"""Length at which a part ends with its paragraph, in characters; shorter paragraphs go together."""
+"""Length from which a part gets no further paragraph, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ def parts(lines: Iterable[str], *, markdown: bool, limit: int = PART_LIMIT) -> I
 
     Args:
         lines: The lines, without their ends.
-        markdown: Whether headings, rules and fenced code have their meaning.
+        markdown: Whether to interpret headings, rules and fenced code.
         limit: Maximum length of a part, characters, >= 1.
 
     >>> [part.text for part in parts(["# Tea", "", "Green tea.", "", "# Coffee"], markdown=True)]
@@ -223,7 +223,7 @@ def parts(lines: Iterable[str], *, markdown: bool, limit: int = PART_LIMIT) -> I
 def _section(
     said: Sequence[str], headings: Sequence[tuple[int, str]], limit: int
 ) -> Iterator[Part]:
-    """Put the paragraphs under one heading together into parts."""
+    """Join the paragraphs under one heading into parts."""
     path = tuple(heading for _, heading in headings)
     groups: list[str] = []
     for text in said:

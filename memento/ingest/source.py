@@ -28,17 +28,17 @@ UNPACKED_BYTES = 64 * 1024 * 1024
 """Maximum size of a document that is held in memory unless its file is as large: a page of the
 web."""
 WHOLE_BYTES = 16 * 1024 * 1024
-"""Largest JSON document that is parsed at once; of a larger one, one record after the other."""
+"""Largest JSON document that is parsed at once; larger ones are streamed by record."""
 RECORD_BYTES = 256 * 1024 * 1024
 """Maximum size of a record of a JSON document: a conversation, a chat."""
 HEAD_BYTES = 256 * 1024
-"""What is looked at to recognise a file."""
+"""Bytes at the start of a file by which it is recognised."""
 HEAD_LINES = 50
-"""Lines of JSON among these that are looked at."""
+"""Maximum number of JSON records among these that are used."""
 OLD = "cp1252"
-"""Encoding of files that are not UTF-8; Latin-1 with the signs that Windows has besides."""
+"""Encoding of files that are not UTF-8: Latin-1 with the additional characters of Windows."""
 _TEXT = bytes([9, 10, 12, 13, *range(32, 127), *range(128, 256)])
-"""Bytes that text of that encoding has."""
+"""Bytes that occur in text of that encoding."""
 LINES_SUFFIXES = frozenset({".jsonl", ".ndjson"})
 _CONVERSATIONS = ("messages", "conversations", "conversation", "session_1")
 """Fields of a JSON record that hold a whole conversation, whatever other fields it has."""
@@ -50,7 +50,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class FilePlace:
-    """Where in a file a value is, for the message of an error."""
+    """The place of a value in a file, for error messages."""
 
     text: str
 
@@ -69,13 +69,13 @@ class Item:
     """A file to be read: on the disk, in an archive, or what came by standard input.
 
     Attributes:
-        name: What it is called in its sources and in reports, with ``/`` between folders.
-        raw: Opens it, from its first byte.
-        size: Its length in bytes, packed or not.
+        name: Its name in sources and reports, with ``/`` between folders.
+        raw: Opens it at its first byte.
+        size: Its length in bytes; of a gzipped file, the packed length.
         folder: Name of the folder that it is in.
-        tree: The other files of its folder or archive by their name, itself among them.
-        told: Called with the number of bytes that were read, whenever some were.
-        typed: The path by which the user named it, if any.
+        tree: All files of its folder or archive by name, itself included.
+        told: Called after each read with the number of bytes read.
+        typed: The path that the user gave, if any.
     """
 
     name: str
@@ -88,7 +88,7 @@ class Item:
 
     @classmethod
     def of(cls, path: Path | Item) -> Item:
-        """Return the item of a file on the disk; an item stays as it is."""
+        """Return the item for a path; an item is returned unchanged."""
         if isinstance(path, Item):
             return path
         if "\0" in str(path):
@@ -101,7 +101,7 @@ class Item:
 
     @property
     def place(self) -> FilePlace:
-        """The file, for the message of an error."""
+        """The file, for error messages."""
         return FilePlace(self.typed or self.name)
 
     @property
@@ -116,13 +116,13 @@ class Item:
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
-        """Open it, unpacked if it is gzipped; what cannot be read is an ``InvalidInput``."""
+        """Open it, unpacked if it is gzipped; raise ``InvalidInput`` if it cannot be read."""
         try:
             with self.raw() as inner:
                 raw = BufferedReader(_Counted(inner, self.told), 1 << 16)
                 packed = raw.peek(2)[:2] == b"\x1f\x8b"
                 yield cast("BinaryIO", GzipFile(fileobj=raw) if packed else raw)
-        except (OSError, EOFError, zlib.error, BadZipFile) as error:  # no file, a torn archive
+        except (OSError, EOFError, zlib.error, BadZipFile) as error:  # no file, a bad archive
             why = getattr(error, "strerror", None) or error
             path = getattr(error, "filename", None)  # as it was typed, with its folder
             whole = self.place if path is None else FilePlace(str(path))
@@ -137,7 +137,7 @@ class Item:
 
 
 class _Around(Mapping[str, Item]):
-    """The files around a file that was named by itself, by their path from its folder's parent."""
+    """The files beside a single file, by their path from the parent of its folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -156,13 +156,13 @@ class _Around(Mapping[str, Item]):
 
 
 class _Counted(RawIOBase):
-    """A stream that tells how much of it was read."""
+    """A stream that reports how many bytes are read."""
 
     def __init__(self, inner: BinaryIO, told: Callable[[int], None] | None) -> None:
         self._inner, self._told = inner, told
 
     def readable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
@@ -181,10 +181,10 @@ class Head:
     Attributes:
         name: The name of the file, without ``.gz``.
         data: Its first bytes.
-        text: The same as text, damaged where it is none.
-        records: Its first JSON values: lines, items of a list, or the document; the last one may
-            lack what is further on in the file.
-        is_lines: Whether it has one JSON value a line.
+        text: The same as text, with replacement characters for invalid bytes.
+        records: Its first JSON values: lines, items of a list, or the document; the last one may be
+            incomplete.
+        is_lines: Whether it has one JSON value per line.
     """
 
     name: str
@@ -200,7 +200,7 @@ class Head:
 
     @property
     def first(self) -> Mapping[str, Any]:
-        """The first JSON value, if it is an object."""
+        """The first JSON value if it is an object, else {}."""
         return next((one for one in self.records[:1] if isinstance(one, dict)), {})
 
     def any_has(self, *keys: str) -> bool:
@@ -221,7 +221,7 @@ def _head(item: Item, data: bytes, *, whole: bool) -> Head:
 
 
 def _first_lines(text: str, *, whole: bool) -> Iterator[Any]:
-    """Yield the JSON values of the first lines, up to one that is none."""
+    """Yield the JSON values of the first lines, up to one that is not JSON."""
     rows = text.split("\n")
     for row in rows[:HEAD_LINES] if whole else rows[:-1][:HEAD_LINES]:
         if row.strip():
@@ -237,7 +237,7 @@ def _items(document: Any) -> list[Any]:
 
 
 def _partial(text: str, *, whole: bool) -> Any:
-    """Parse the beginning of a JSON document, as if all that is open were closed there."""
+    """Parse the beginning of a JSON document by closing what is open; None if that fails."""
     closed = text
     if not whole:
         opened: list[str] = []
@@ -263,9 +263,9 @@ def plain_name(path: Path) -> str:
 
 
 def lines(path: Path | Item, most: int = LINE_BYTES) -> Iterator[tuple[FilePlace, str]]:
-    """Yield the lines of a text file, gzipped or not, each with its place and without its end.
+    """Yield the lines of a text file, gzipped or not, with their places, without line ends.
 
-    A line of more than ``most`` bytes is refused, and never read whole.
+    A line of more than ``most`` bytes raises ``InvalidInput`` and is never read whole.
     """
     item = Item.of(path)
     reading = _Decoder(item.place.text)
@@ -278,14 +278,14 @@ def lines(path: Path | Item, most: int = LINE_BYTES) -> Iterator[tuple[FilePlace
 
 
 class _Decoder:
-    """Decodes the lines of a file: UTF-8, or Windows-1252 if no line before was truly UTF-8."""
+    """Decodes the lines of a file: UTF-8; Windows-1252 if no line before was non-ASCII UTF-8."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._encoding = ""
 
     def text(self, line: bytes, place: FilePlace, *, first: bool) -> str:
-        """Decode a line, without its end."""
+        """Decode a line and drop its line end."""
         text = self._decoded(line, place, first=first)
         if "\0" in text:
             raise place.error("holds a NUL character; is it a text file?")
@@ -344,7 +344,7 @@ def values(path: Path | Item, within: str = "") -> Iterator[tuple[FilePlace, Any
 def _streamed(
     start: bytes, rest: BinaryIO, place: FilePlace, within: str
 ) -> Iterator[tuple[FilePlace, Any]]:
-    """Yield the records of a JSON document that is too large to be held."""
+    """Yield the records of a JSON document that is too large to be parsed at once."""
     import ijson  # noqa: PLC0415 - for large files only
 
     source = _Joined(start.removeprefix(b"\xef\xbb\xbf"), rest, place)
@@ -359,7 +359,7 @@ def _streamed(
 
 
 class _Joined:
-    """The beginning of a stream and its rest; refuses to read a record that is too long."""
+    """Joins the beginning of a stream to its rest; refuses a record that is too long."""
 
     def __init__(self, start: bytes, rest: BinaryIO, place: FilePlace) -> None:
         self._start, self._rest, self._place = memoryview(start), rest, place
@@ -376,7 +376,7 @@ class _Joined:
 
 
 def whole_lines(path: Path | Item) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects of a log that is still written: a torn or damaged line is skipped."""
+    """Yield the JSON objects of a log that is still in use; skip damaged or incomplete lines."""
     with Item.of(path).open() as stream:
         for line in iter(lambda: stream.readline(LINE_BYTES), b""):
             try:
@@ -388,10 +388,10 @@ def whole_lines(path: Path | Item) -> Iterator[dict[str, Any]]:
 
 
 def bounded(path: Path | Item, place: FilePlace) -> Iterator[str]:
-    """Yield the lines of a document that is held in memory; a plain file is as large as it is."""
+    """Yield the lines of a document that is held in memory; a packed one is limited in size."""
     item = Item.of(path)
     most = max(UNPACKED_BYTES, item.size)
-    left = most + 1  # the last line may have no end
+    left = most + 1  # the last line may lack its line end
     for _, line in lines(item, most):
         left -= len(line) + 1
         if left < 0:
@@ -405,12 +405,12 @@ def _parsed(text: str, place: FilePlace) -> Any:
     except json.JSONDecodeError as error:
         line = f"line {error.lineno}, " if "\n" in text else ""
         raise place.error(f"is not JSON ({error.msg}, {line}column {error.colno})") from error
-    except (ValueError, RecursionError) as error:  # a number too long or a nesting too deep
+    except (ValueError, RecursionError) as error:  # a number too long, nesting too deep
         raise place.error(f"is not readable JSON ({error})") from error
 
 
 def is_message(value: Any) -> bool:
-    """Return whether a JSON value is one message of a conversation, and does not hold one."""
+    """Return whether a JSON value is one message, not a record with a whole conversation."""
     if not isinstance(value, dict):
         return False
     if any(isinstance(value.get(name), list | dict) for name in _CONVERSATIONS):
@@ -422,31 +422,31 @@ T = TypeVar("T")
 
 
 def mapping(value: Any, place: FilePlace) -> dict[str, Any]:
-    """Accept a JSON object."""
+    """Return a value that must be a JSON object."""
     if not isinstance(value, dict):
         raise place.error(f"expected an object, found {_name_of(value)}")
     return value
 
 
 def list_of(value: Any, place: FilePlace) -> list[Any]:
-    """Accept a JSON list."""
+    """Return a value that must be a JSON list."""
     if not isinstance(value, list):
         raise place.error(f"expected a list, found {_name_of(value)}")
     return value
 
 
 def checked(parse: Callable[[Any], T], value: Any, place: FilePlace) -> T:
-    """Read a value; an error of the reader gets the place of the value."""
+    """Return ``parse(value)``; an error becomes an ``InvalidInput`` that names the place."""
     try:
         return parse(value)
     except InvalidInput as error:
         raise place.error(error.problem) from error
-    except (ValueError, OverflowError, OSError) as error:  # OSError: a time outside the calendar
+    except (ValueError, OverflowError, OSError) as error:  # OSError: a time out of range
         raise place.error(str(error)) from error
 
 
 def string(value: Any) -> str:
-    """Read a string, of any length, that can be stored."""
+    """Return a value that must be a string that can be stored, of any length."""
     if not isinstance(value, str):
         raise ValueError(f"expected a string, found {_name_of(value)}")  # noqa: TRY004 - the place is added where this is caught
     return storable("", value)

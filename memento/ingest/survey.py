@@ -1,7 +1,7 @@
-"""What is in the files that a user names: each is recognised and read through, nothing is written.
+"""Survey the files that a user names: recognise each and read it through, write nothing.
 
-Beside an export lie pages, pictures and tables that belong to it and say nothing new; they are left
-out, and so is in a folder or an archive whatever cannot be read.
+Pages, pictures and tables beside an export repeat it; they are left out. So are files of a folder
+or an archive that cannot be read.
 """
 
 from __future__ import annotations
@@ -34,15 +34,16 @@ MEMBERS = 200_000
 MEMBER_BYTES = 4 * 1024**3
 """Maximum size of a file of an archive, unpacked."""
 RATIO, SMALL = 200, 1 << 20
-"""How many times longer than packed a file of an archive may be, unless it is small."""
+"""Maximum ratio of unpacked to packed size of a file in an archive, and size below which any is
+allowed, in bytes."""
 _HELD = 16 * 1024 * 1024
-"""What of standard input is held in memory; the rest is in a file without a name."""
+"""Bytes of standard input that are held in memory; more goes to an unnamed file."""
 
 
 def found(named: str | Path) -> list[Item]:
-    """Return the files behind a name, in order of their paths.
+    """Return the files that a name stands for, in order of their paths.
 
-    Folders and files whose name begins with a dot are skipped, and links that lead out of a folder.
+    In folders, names that begin with a dot and links that lead out of the folder are skipped.
 
     Args:
         named: A file, a pattern such as ``notes/*.md``, a folder, a ``.zip``, or ``-`` for standard
@@ -68,7 +69,7 @@ def found(named: str | Path) -> list[Item]:
 
 
 def _standard_input() -> Item:
-    """Keep what comes by standard input, since it is read more than once."""
+    """Return standard input as an item; it is buffered, as items are read more than once."""
     import sys  # noqa: PLC0415 - so that a test may put another one there
 
     spool = SpooledTemporaryFile(_HELD)  # noqa: SIM115 - it lives as long as its item
@@ -154,7 +155,7 @@ def _in_archive(path: Path) -> list[Item]:
 
 
 def _check_member(one: zipfile.ZipInfo, place: FilePlace) -> None:
-    """Refuse a member whose name leads elsewhere, or that unpacks to far more than it should."""
+    """Refuse a member that is a link, lies outside or too deep, or unpacks to too much."""
     here = place.at(one.filename[:200])
     parts = one.filename.replace("\\", "/").split("/")
     if one.filename.startswith(("/", "\\")) or ".." in parts or ":" in parts[0]:
@@ -165,7 +166,7 @@ def _check_member(one: zipfile.ZipInfo, place: FilePlace) -> None:
         raise here.error(f"unpacks to more than {MEMBER_BYTES:,} bytes; unpack it yourself")
     if one.file_size > SMALL and one.file_size > RATIO * max(one.compress_size, 1):
         raise here.error(f"unpacks to more than {RATIO} times its size; unpack it yourself")
-    kind = S_IFMT(one.external_attr >> 16)  # none if it was not packed on a Unix
+    kind = S_IFMT(one.external_attr >> 16)  # 0 if it was not packed on Unix
     if kind not in (0, S_IFREG):
         raise here.error("is a link or a device, and no file")
 
@@ -182,8 +183,8 @@ class Found:
     """One thing that is read: a file, or the files of an export.
 
     Attributes:
-        name: What it is called in a report.
-        format: How it is written; None if it cannot be read.
+        name: Its name in a report.
+        format: Its format; None if it cannot be read.
         items: Its files.
         count: Number of drafts in them.
         notes: Remarks about how the file was read.
@@ -203,13 +204,13 @@ class Found:
 
 @dataclass(frozen=True)
 class Survey:
-    """The files that a user named, looked through, and how they are read.
+    """The files that a user named, and how they are read.
 
     Attributes:
-        found: What is in them, in order.
-        scope: Scope of what names none itself.
-        trust: How far the files are trusted.
-        name: What a single file is called.
+        found: The files and exports, in order.
+        scope: Scope of memories that name none themselves.
+        trust: Trust class of the files.
+        name: Name of the source, if it is a single file.
         how: Options of the readers.
     """
 
@@ -220,7 +221,7 @@ class Survey:
     how: How
 
     def drafts(self, one: Found) -> Iterator[Draft]:
-        """Read what is in a file or an export."""
+        """Yield the drafts of a file or an export."""
         for item in one.items if one.format else ():
             assert one.format is not None  # noqa: S101 - for the type
             yield from read_item(
@@ -270,7 +271,7 @@ def survey(
 
 
 class _Watch:
-    """Tells how much of all files was read."""
+    """Reports the progress of reading all files."""
 
     def __init__(self, total: int, progress: Progress | None) -> None:
         self._done, self._total, self._progress = 0, total, progress
@@ -282,12 +283,12 @@ class _Watch:
             self._progress(self._done, self._total)
 
     def over(self, one: Found) -> Found:
-        """Return the same with files that are watched."""
+        """Return the same with files that report to this watch."""
         return replace(one, items=tuple(replace(item, told=self._to) for item in one.items))
 
 
 def _things(named: str | Path, given: Format | None, how: How) -> Iterator[Found]:
-    """Yield what is behind a name: files each by itself, and the files of an export together."""
+    """Yield what a name stands for: single files, and the files of an export as one."""
     try:
         items = found(named)
     except InvalidInput as error:
@@ -317,9 +318,9 @@ def _under(item: Item, roots: Iterable[str]) -> bool:
 
 
 _TREES = (Format.CHATGPT, Format.CLAUDE, Format.SLACK, Format.TELEGRAM, Format.WHATSAPP)
-"""Exports that come with other files."""
+"""Exports that consist of several files."""
 _PEOPLE = (Format.SLACK, Format.TELEGRAM, Format.WHATSAPP, Format.MAIL)
-"""Formats in which somebody has to say who the user is."""
+"""Formats that do not name the user, so that ``me`` is needed."""
 
 
 def _root(item: Item) -> str:
@@ -337,7 +338,7 @@ def _looked(item: Item, given: Format | None, how: How, *, alone: bool) -> Found
 
 
 def _counted(looked: Survey, one: Found, watch: _Watch) -> Found:
-    """Read it through."""
+    """Read a file or export through and count its drafts."""
     if one.format is None:
         return one
     how = replace(looked.how, notes={})

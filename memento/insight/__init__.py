@@ -1,1 +1,1 @@
-"""Insight into memories: names that link them, chains of evidence, the past at a glance."""
+"""Insight into memories: names that link them, chains of evidence, and overviews."""

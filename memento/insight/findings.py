@@ -1,4 +1,4 @@
-"""The values that insight returns: chains of evidence and what the past looks like. Immutable."""
+"""The values that insight returns: chains of evidence and overviews. Immutable."""
 
 from __future__ import annotations
 

@@ -38,8 +38,8 @@ class Fact:
 
     Attributes:
         docid: Its row id.
-        at: When it occurred, microseconds; with the row id, the order of like facts.
-        reading: Its names, and what it says about them; its key and its aliases are names too.
+        at: When it occurred, microseconds since 1970 UTC.
+        reading: Its names (its key and aliases included), and what it says about them.
     """
 
     docid: int
@@ -48,7 +48,7 @@ class Fact:
 
     @property
     def age(self) -> tuple[int, int]:
-        """The order of like facts: the last one is the newest."""
+        """Sort key among like facts; the newest has the largest."""
         return self.at, self.docid
 
 
@@ -57,11 +57,11 @@ class NameIndex:
     """Names of the active memories of one namespace, as of a revision.
 
     Attributes:
-        rev: Newest revision that is known.
+        rev: Revision up to which the index is current.
         facts: Row id to fact.
         holders: Folded name to the row ids of the facts that have it, in order of arrival.
-        alike: What like facts have in common, to their row ids.
-        lock: Held by the thread that uses it.
+        alike: ``Reading.like`` to the row ids of the facts that share it.
+        lock: Held by the thread that uses the index.
     """
 
     rev: int = 0
@@ -78,7 +78,7 @@ class NameIndex:
             return
         for docid in past.erased_since(session, ns, self.rev):
             self._drop(docid)
-            self._vectors.clear()  # a relation is a part of the text
+            self._vectors.clear()  # their relations contain text of the memory
         for docid, status, at, text, own in past.named_since(session, ns, self.rev):
             self._drop(docid)
             if status in _SHOWN:
@@ -88,12 +88,12 @@ class NameIndex:
     def vectors(
         self, relations: Iterable[str], embed: Embed, most: int
     ) -> Mapping[str, NDArray[np.float32]]:
-        """Return the vectors of relations; of those that are not known yet, the first ones only.
+        """Return the vectors of relations; relations beyond ``most`` new ones are left out.
 
         Args:
             relations: Texts with their names masked, the most important one first.
             embed: Embeds several texts.
-            most: Maximum number of relations to embed now.
+            most: Maximum number of new relations to embed.
         """
         wanted = list(dict.fromkeys(relations))
         fresh = [one for one in wanted if one not in self._vectors][:most]
@@ -125,7 +125,7 @@ class NameIndex:
 
 
 class NameIndexes:
-    """The indexes of the namespaces used last, each brought up to date when it is used.
+    """The indexes of the namespaces used last.
 
     Args:
         ledger: The store.
@@ -137,7 +137,7 @@ class NameIndexes:
         self._kept: OrderedDict[int, NameIndex] = OrderedDict()
 
     def hold(self, ns: int) -> NameIndex:
-        """Return the index of a namespace, empty if it was not used lately."""
+        """Return the index of a namespace, or a new empty one; see ``follow``."""
         with self._lock:
             index = self._kept.setdefault(ns, NameIndex())
             self._kept.move_to_end(ns)
@@ -146,7 +146,7 @@ class NameIndexes:
             return index
 
     def forget(self, ns: int) -> None:
-        """Drop the index of a namespace, because some of its memories are erased."""
+        """Drop the index of a namespace, because memories of it are erased."""
         with self._lock:
             self._kept.pop(ns, None)
 

@@ -1,8 +1,7 @@
 """Find the names in a text, and what the text says about them. Pure; standard library only.
 
-A name is a run of capitalised words, a quoted term, an identifier, or the subject or the value at
-the end of a short statement. Scripts without upper case have no such names: there only keys and
-aliases link memories.
+A name is a run of capitalised words, a quoted term, an identifier, or the subject or the final
+value of a short statement. In scripts without upper case, only keys and aliases link memories.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from memento.text.words import STOP_WORDS, words
 MOST_WORDS = 8
 """Maximum number of words in a name."""
 STEM = 5
-"""Letters at the start of a word by which two words are taken for the same."""
+"""Number of first letters by which two words count as the same."""
 MASK = "someone"
-"""Stands for a name where a text is compared by its meaning."""
+"""Replaces names in a text whose meaning is compared."""
 _LONGEST = 2_000  # characters of a text that are read; a longer one says too much for one link
 _STATEMENT = 30  # tokens; only a short statement has one subject and one value
 _LEAST = 3  # tokens of a statement with a subject and a value, and of a title of several names
@@ -83,9 +82,9 @@ class Reading:
     Attributes:
         names: Folded names in the order of the text, each once.
         relation: The text with its names masked, to compare by meaning.
-        stems: First letters of its content words beside the names.
-        like: Equal for texts that say the same about another last name or value; "" if the text
-            has none.
+        stems: Stems of its content words, without the names.
+        like: The text without its last name or value, which is equal for texts that give different
+            values for the same thing; "" if there is none.
         value: The folded last name or value.
     """
 
@@ -97,7 +96,7 @@ class Reading:
 
 
 def folded(text: str) -> str:
-    """Return a name as it is compared: without case, accents and a leading article.
+    """Return a name in the form in which names are compared: no case, accents or leading "the".
 
     >>> folded("The Café"), folded("O'Brien")
     ('cafe', 'o brien')
@@ -107,7 +106,7 @@ def folded(text: str) -> str:
 
 
 def spelt_in(text: str, name: str) -> str:
-    """Return a folded name as a text spells it; as it is folded if the text has it in pieces.
+    """Return a folded name as a text spells it; unchanged if the text does not contain it whole.
 
     >>> spelt_in("Ask Nina Park about it", "nina park")
     'Nina Park'
@@ -134,12 +133,12 @@ def _spaced(name: str) -> str:
 
 
 def stems(text: str) -> frozenset[str]:
-    """Return the first letters of the content words of a text."""
+    """Return the stems (first letters) of the content words of a text."""
     return frozenset(word[:STEM] for word in words(text) if word not in STOP_WORDS)
 
 
 def read(text: str) -> Reading:
-    """Read the names of a text and what it says about them.
+    """Find the names in a text and what it says about them.
 
     >>> read("Nina Park works at Northwind").names
     ('nina park', 'northwind')
@@ -165,14 +164,14 @@ def read(text: str) -> Reading:
 
 
 def with_names(reading: Reading, more: Iterable[str]) -> Reading:
-    """Add folded names that stand beside the text: its key and its aliases."""
+    """Return a reading with more folded names: the memory's key and aliases."""
     return replace(reading, names=tuple(dict.fromkeys((*reading.names, *more))))
 
 
 def asked(question: str, known: Container[str]) -> list[Span]:
-    """Find the names in a question that an index knows, the longest ones first come.
+    """Find the known names in a question, from left to right; at each word, the longest match.
 
-    A name that is written in lower case and is one word is taken only if there is no other.
+    Single words in lower case count only if there is no other name.
 
     Args:
         question: The question.
@@ -192,7 +191,7 @@ def asked(question: str, known: Container[str]) -> list[Span]:
 
 
 def masked(text: str, spans: Sequence[Span]) -> str:
-    """Return a text with some parts replaced by a word that names nobody."""
+    """Return a text with the spans replaced by `MASK`."""
     parts, at = [], 0
     for span in spans:
         parts += [text[at : span.start], MASK]
@@ -203,7 +202,7 @@ def masked(text: str, spans: Sequence[Span]) -> str:
 def _longest(
     text: str, tokens: Sequence[Token], at: int, known: Container[str]
 ) -> tuple[Span | None, int]:
-    """Return the longest known name that begins with a token, and its number of tokens."""
+    """Return the longest known name from a token on, and its tokens; (None, 1) if there is none."""
     for length in range(min(MOST_WORDS, len(tokens) - at), 0, -1):
         start, end = tokens[at].start, tokens[at + length - 1].end
         name = folded(text[start:end])
@@ -222,7 +221,7 @@ def _tokens(text: str) -> Iterator[Token]:
 
 
 def _is_identifier(word: str) -> bool:
-    if word.isalpha() and word.islower():  # most words; the patterns cost ten times as much
+    if word.isalpha() and word.islower():  # true of most words; the patterns cost ten times as much
         return False
     return not _ORDINAL.fullmatch(word) and _IDENTIFIER.fullmatch(word) is not None
 
@@ -249,7 +248,7 @@ def _capitalised(text: str, tokens: Sequence[Token]) -> Iterator[Span]:
 
 
 def _run_end(text: str, tokens: Sequence[Token], first: int) -> int | None:
-    """Return the place of the last token of a name that begins at one; None if none does."""
+    """Return the index of the last token of a name that starts at ``first``; None if none does."""
     if not tokens[first].capital or tokens[first].plain in _HOLLOW:
         return None
     last = first
@@ -283,7 +282,7 @@ def _ends(text: str, tokens: Sequence[Token], strong: Sequence[Span]) -> Iterato
 
 
 def _title(text: str, tokens: Sequence[Token]) -> Iterator[Span]:
-    """Yield the subject of a statement if it is a title of several names: "Bread and Roses is"."""
+    """Yield the subject of a statement if it is a title of several words: "Bread and Roses is"."""
     verb = next((at for at, one in enumerate(tokens) if one.plain in _VERBS), 0)
     if not _LEAST <= verb <= MOST_WORDS or len(tokens) > _STATEMENT:
         return
@@ -307,7 +306,7 @@ def _span(text: str, tokens: Sequence[Token]) -> Span:
 
 
 def _without_overlap(spans: Sequence[Span]) -> list[Span]:
-    """Keep the longer one of two spans that share a part, in the order of the text."""
+    """Return the spans in the order of the text; of overlapping ones, only the longest."""
     kept: list[Span] = []
     for span in sorted(spans, key=lambda one: (one.start - one.end, one.start)):
         if span.name and all(span.end <= one.start or one.end <= span.start for one in kept):
@@ -316,6 +315,6 @@ def _without_overlap(spans: Sequence[Span]) -> list[Span]:
 
 
 def _like(text: str, last: Span) -> str:
-    """Return what a text says but for its last name; "" if that leaves no content."""
+    """Return a folded text without its last name; "" if at most one word precedes that."""
     before, after = folded(text[: last.start]), folded(text[last.end :])
     return f"{before} \x00 {after}" if len(before.split()) > 1 else ""

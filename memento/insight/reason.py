@@ -28,11 +28,11 @@ from memento.insight.names import Span, folded, stems
 from memento.text.words import META_WORDS, STOP_WORDS
 
 MOST_NAMES = 3
-"""Names of a question from which chains begin."""
+"""Maximum number of names in a question from which chains start."""
 MOST_PHRASES = 6
-"""Phrases of a question that are told apart; the ones farthest from the name are joined."""
+"""Maximum number of phrases of a question; those farthest from the name are joined into one."""
 MOST_JOINED = 3
-"""Phrases that one fact may answer together."""
+"""Maximum number of phrases that one fact may answer together."""
 
 _WORD = re.compile(r"(?P<word>[^\W_]+(?:['\u2019](?!s\b)[^\W_]+)?)(?P<whose>['\u2019]s?\b)?")
 _LEADING = frozenset(["of", "by", "to", "for", "with", "from", "in", "at", "on", "about"])
@@ -45,7 +45,7 @@ class Start:
     Attributes:
         name: The folded name.
         size: Number of phrases, >= 1.
-        parts: From phrase and to before phrase, to the place of their text in ``Asked.texts``.
+        parts: (first phrase, end before) to the index of their joined text in ``Asked.texts``.
     """
 
     name: str
@@ -55,13 +55,13 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question as a search for chains needs it.
+    """A question, prepared for a search for chains.
 
     Attributes:
         starts: One for each name.
-        texts: Phrases, alone and together with those beside them.
-        stems: For each of these, the first letters of its words.
-        telling: The words of the question that tell what it asks, without its names.
+        texts: Phrases, single and joined with the next ones.
+        stems: The stems of the words of each text.
+        telling: The content words of the question, without its names.
     """
 
     starts: tuple[Start, ...]
@@ -71,7 +71,7 @@ class Asked:
 
 
 def asked(question: str, spans: Sequence[Span]) -> Asked:
-    """Read what a question asks about the names in it.
+    """Prepare a question: what does it ask about the names in it?
 
     >>> question = "In which city is the bank of Omar?"
     >>> asked(question, [Span("omar", 29, 33)]).texts
@@ -109,14 +109,14 @@ def _outwards(question: str, name: Span, spans: Sequence[Span]) -> list[str]:
 
 
 def _blank(question: str, spans: Sequence[Span]) -> str:
-    """Return a question with spaces for its names."""
+    """Return a question with its names replaced by spaces, of the same length."""
     for span in spans:
         question = question[: span.start] + " " * (span.end - span.start) + question[span.end :]
     return question
 
 
 def _phrases(text: str) -> Iterator[str]:
-    """Yield the runs of words that tell something, in order."""
+    """Yield the runs of content words, in order."""
     run: list[str] = []
     for match in _WORD.finditer(text):
         if _tells(match["word"]):
@@ -134,18 +134,18 @@ def _tells(word: str) -> bool:
 
 
 PATHS = 10
-"""Paths that are followed from each fact to the next."""
+"""Maximum number of paths that are extended at each hop."""
 CANDIDATES = 60
-"""Maximum number of facts that are looked at for one name; of a name in more facts, those with
-words of the question, then the newest."""
+"""Maximum number of facts considered for one name; if it has more, those that share words with the
+question come first, then the newest."""
 SHARED = 0.3
-"""Weight of shared words beside likeness of meaning."""
+"""Weight of shared words; the rest is that of similarity of meaning."""
 ONWARD = 0.3
-"""Added for a fact that speaks of the name by which it was reached: the name comes first in it."""
+"""Bonus for a fact about the name by which it was reached: the name comes first in it."""
 UNRELATED = 0.3
-"""Fit of a fact that says nothing of what the phrase asks: less is worse than no answer to it."""
+"""Fit of an unrelated fact; a path gains only by what a fact's fit exceeds this."""
 JOINED = 0.5
-"""Weight of each further phrase that one fact answers beside the first."""
+"""Weight of each phrase after the first that one fact answers."""
 A_LINK = 0.3
 """Cost of a fact that only links two others and answers no phrase."""
 
@@ -154,12 +154,12 @@ CONTRADICTS = "contradicts"
 _READ = 4000
 """Characters of a question that are read."""
 EMBEDDED = 48
-"""Maximum number of relations that one question embeds; those of earlier questions are known."""
+"""Maximum number of new relations that one question embeds; earlier ones are cached."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A fact of a path, the name by which it was reached, and how well it fits its phrases."""
+    """A fact of a path, the name by which it was reached, and its fit; 0 if it only links."""
 
     name: str
     fact: Fact
@@ -168,11 +168,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """Facts in order, from a name of the question; each shares a name with the one before.
+    """A chain of facts from a name of the question; each shares a name with the one before.
 
     Attributes:
         answered: Number of phrases that they answer.
-        total: Sum of the fits above ``UNRELATED``, each times its phrases.
+        total: Sum of the fits above ``UNRELATED``, weighted by the number of phrases, less
+            ``A_LINK`` for each fact that only links.
     """
 
     start: Start
@@ -182,7 +183,7 @@ class Path:
 
     @property
     def score(self) -> float:
-        """Fit with the question, per phrase; compares within one question only."""
+        """Fit per phrase; comparable only within one question."""
         return self.total / self.start.size
 
     @property
@@ -197,12 +198,11 @@ class Search:
     Args:
         index: The names of the namespace.
         asked: The question.
-        likeness: Returns how alike in meaning relations are to each text of the question; not of
-            all relations.
+        likeness: Maps relations to their cosine with each text of the question; may leave some out.
         visible: Returns which row ids may be shown.
 
     Attributes:
-        older: Row id of a fact to the visible row ids that say the same of another value.
+        older: Row id of a fact to the visible rows that give another value for the same thing.
     """
 
     def __init__(
@@ -216,7 +216,7 @@ class Search:
         self.older: dict[int, list[int]] = {}
 
     def best(self, hops: int, k: int) -> list[Path]:
-        """Return the best chains, best first; none is a part of another."""
+        """Return the best ``k`` chains of up to ``hops`` facts; none is part of another."""
         beam = [Path(start) for start in self._asked.starts]
         found: list[Path] = []
         for _ in range(hops):
@@ -232,7 +232,7 @@ class Search:
         return chosen
 
     def _longer(self, beam: Sequence[Path]) -> Iterator[Path]:
-        """Yield every path that is one fact longer than one of the beam."""
+        """Yield every path that extends one of the beam by one fact."""
         ways = [(path, name, self._proposed(path, name)) for path in beam for name in _on(path)]
         self._look({docid for _, _, docids in ways for docid in docids})
         facts = self._index.facts
@@ -247,7 +247,7 @@ class Search:
             yield from self._with(path, name, fact)
 
     def _proposed(self, path: Path, name: str) -> list[int]:
-        """Return facts that have a name; of many, those with words of the question."""
+        """Return facts with a name that are not on the path, at most ``CANDIDATES``."""
         facts, on_path = self._index.facts, path.facts
         docids = [docid for docid in self._index.holders.get(name, ()) if docid not in on_path]
         if len(docids) <= CANDIDATES:
@@ -260,7 +260,7 @@ class Search:
         return nlargest(CANDIDATES, docids, key=worth)
 
     def _look(self, docids: set[int]) -> None:
-        """Find out which of some facts, and of those like them, may be shown."""
+        """Look up which of the facts, and of facts like them, are visible."""
         alike, facts = self._index.alike, self._index.facts
         for docid in list(docids):
             like = facts[docid].reading.like
@@ -271,7 +271,7 @@ class Search:
         self._seen.update((docid, docid in shown) for docid in unknown)
 
     def _is_newest(self, docid: int) -> bool:
-        """Return whether a fact may be shown, and no newer one says the same of another value."""
+        """Return whether a fact is visible and the newest of its like; note the older values."""
         if not self._seen[docid]:
             return False
         facts = self._index.facts
@@ -287,7 +287,7 @@ class Search:
         return True
 
     def _weigh(self, facts: Sequence[Fact]) -> None:
-        """Compare the relations of facts with the phrases of the question."""
+        """Compute how well the relations of facts fit the phrases of the question."""
         order = sorted(facts, key=lambda one: (-len(self._stems & one.reading.stems), -one.docid))
         fresh = {
             one.reading.relation: one.reading.stems
@@ -304,7 +304,7 @@ class Search:
             ]
 
     def _with(self, path: Path, name: str, fact: Fact) -> Iterator[Path]:
-        """Yield a path with one more fact, which answers the next phrases or only links."""
+        """Yield the path extended by a fact that answers the next phrases, or that only links."""
         fits, start, at = self._fits[fact.reading.relation], path.start, path.answered
         onward = ONWARD * (fact.reading.names[0] == name)
         for end in range(at + 1, min(at + MOST_JOINED, start.size) + 1):
@@ -317,7 +317,7 @@ class Search:
 
 
 def _on(path: Path) -> Sequence[str]:
-    """Return the names from which a path may go on."""
+    """Return the names by which a path can be extended."""
     if not path.steps:
         return [path.start.name]
     used = {step.name for step in path.steps}
@@ -325,7 +325,7 @@ def _on(path: Path) -> Sequence[str]:
 
 
 def _rank(path: Path) -> tuple[float, int, int]:
-    """Return what orders paths: of those that fit as well the shortest, then the newest."""
+    """Return the sort key of a path: its score; among equals the shortest, then the newest."""
     return round(path.score, 9), -len(path.steps), path.steps[-1].fact.docid
 
 
@@ -335,8 +335,8 @@ class Found:
 
     Attributes:
         rows: Row id to row, of every memory that is shown.
-        older: Row id on a chain to visible rows that say the same of another value.
-        against: Row id on a chain to visible rows with a link that says they contradict it.
+        older: Row id on a chain to visible rows that give another value for the same thing.
+        against: Row id on a chain to visible rows that are linked to it by ``contradicts``.
         gaps: Words of the question that no chain covers.
     """
 
@@ -350,7 +350,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """One namespace, and the filters that say which of its memories may be seen."""
+    """Searches one namespace for chains among the memories that pass the filters."""
 
     ledger: Ledger
     indexes: NameIndexes
@@ -361,7 +361,7 @@ class Reader:
     def chains(self, question: str, hops: int, k: int) -> Found:
         """Search for chains.
 
-        Of the question only the first characters are read, as by ``retrieve``.
+        Only the first 4,000 characters of the question are read, as by ``retrieve``.
         """
         question = question[:_READ]
         index = self.indexes.hold(self.ns)
@@ -379,7 +379,7 @@ class Reader:
         return self._found(wanted, paths, search.older)
 
     def _allowed(self) -> set[int] | None:
-        """Return the row ids that were asked for; None for all."""
+        """Return the row ids of the filter ``ids``; None without that filter."""
         if not self.filters.ids:
             return None
         found = self.ledger.read(lambda c: memories.docids_of(c, self.ns, self.filters.ids))
@@ -392,7 +392,7 @@ class Reader:
     def _likeness(
         self, index: NameIndex, texts: Sequence[str], relations: Sequence[str]
     ) -> dict[str, list[float]]:
-        """Compare relations with parts of a question; without an embedder nothing is alike."""
+        """Return the cosines of relations with the texts of a question; {} without an embedder."""
         embedding = self.embedding
         if embedding is None or not relations or not texts:
             return {}
@@ -431,7 +431,7 @@ class Reader:
 
 
 def _against(session: Session, docid: int) -> list[int]:
-    """Return the row ids of the memories that contradict one."""
+    """Return the row ids that are linked to a memory by ``contradicts``."""
     return [
         src + dst - docid
         for src, dst, relation in links.linked(session, docid)

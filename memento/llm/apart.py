@@ -1,4 +1,4 @@
-"""Run a job in a thread of its own, which nobody has to wait for."""
+"""Run a job in a daemon thread, so that neither a caller nor the process has to wait for it."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 _NAME = "memento-llm"
 _awaited: dict[int, Future[Any]] = {}
-"""Jobs for which threads wait, by the numbers of the threads."""
+"""The job for which a thread waits, by the thread's identifier."""
 
 
 class Abandoned(Exception):
-    """Nobody waits for the result any more."""
+    """Another thread ended the wait for the result; see ``abandon``."""
 
 
 def apart(job: Callable[[], T]) -> Future[T]:
-    """Begin a job; the end of the process does not wait for it.
+    """Start a job in a thread; the end of the process does not wait for it.
 
-    If the job is cancelled, or exits, it fails with a ``RuntimeError``: the caller goes on.
+    If the job raises ``SystemExit``, ``CancelledError`` or the like, the result is a
+    ``RuntimeError``, so that the caller goes on.
     """
     done: Future[T] = Future()
 
@@ -41,7 +42,7 @@ def apart(job: Callable[[], T]) -> Future[T]:
 
 
 def is_apart() -> bool:
-    """Return whether this is the thread of such a job."""
+    """Return whether this thread runs a job of ``apart``."""
     return current_thread().name == _NAME
 
 
@@ -49,8 +50,8 @@ def awaited(done: Future[T], seconds: float) -> T:
     """Wait for a job.
 
     Raises:
-        Abandoned: If another thread said so, see ``abandon``.
-        TimeoutError: If it takes longer.
+        Abandoned: If another thread ended the wait, see ``abandon``.
+        TimeoutError: If it takes longer than ``seconds``.
     """
     _awaited[get_ident()] = done
     try:
@@ -60,8 +61,8 @@ def awaited(done: Future[T], seconds: float) -> T:
 
 
 def abandon(thread: Thread) -> None:
-    """Let a thread wait no longer for a job, if it does; the job goes on."""
+    """End a thread's wait for a job, if it waits for one; the job itself goes on."""
     done = _awaited.get(thread.ident or 0)
     if done is not None:
-        with suppress(InvalidStateError):  # it just ended
+        with suppress(InvalidStateError):  # it has just ended
             done.set_exception(Abandoned())

@@ -1,7 +1,7 @@
-"""Ask a model within the limits of the day; everything that can go wrong has one error.
+"""Ask a model within the limits of the day; every failure of the model is a ``SynthesisFailed``.
 
-The most that a task may use is counted in the ledger before anything is sent, so that no number of
-threads and processes, and no crash, gets past a limit. Afterwards the count is corrected.
+The most that a task may use is counted in the ledger before anything is sent, so that a limit holds
+across threads, processes and crashes. Afterwards the count is corrected.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from memento.llm.pydantic_ai import PydanticAI
 from memento.protocols import Reply, Synthesizer, Task
 
 FRAME = 1000
-"""Tokens that a client may add to one request: names of roles, the schema as a function."""
+"""Tokens that a client library may add to one request: names of roles, the schema as a function."""
 MOST = 1 << 40
-"""Maximum count that a model is believed."""
+"""Largest count of a model that is accepted as true."""
 REASONS = frozenset({"unreachable", "refused", "timeout", "invalid", "error", "spent"})
 """Reasons of a ``SynthesisFailed``."""
 STOPPED = "stopped"
-"""Reason if nobody waits for the reply any more, because the store is being closed."""
+"""Reason if the wait for the reply ended because the store is being closed."""
 
 
 def model_of(config: LLMConfig) -> Synthesizer:
@@ -47,12 +47,12 @@ def model_of(config: LLMConfig) -> Synthesizer:
 
 
 def ask(task: Task, *, ledger: Ledger, ns: int, config: LLMConfig, now: int) -> Reply:
-    """Let the model of the settings do a task, within the limits of the day.
+    """Send a task to the model of the settings, within the limits of the day.
 
     Args:
         task: The task. ``attempts`` is set from the settings, and from what is left of the day.
         ledger: Where requests and tokens are counted.
-        ns: The namespace that pays.
+        ns: The namespace whose limits apply.
         config: The model and its limits.
         now: The present moment, microseconds.
 
@@ -92,7 +92,7 @@ def ask(task: Task, *, ledger: Ledger, ns: int, config: LLMConfig, now: int) -> 
 
 
 def _complete(model: Synthesizer, task: Task, seconds: float) -> Reply:
-    """Ask a model; every end but a reply is a ``SynthesisFailed``."""
+    """Ask a model; raise ``SynthesisFailed`` if there is no reply, whatever the reason."""
     try:
         return awaited(apart(lambda: _plain_reply(model, task)), seconds)
     except SynthesisFailed as error:
@@ -104,13 +104,13 @@ def _complete(model: Synthesizer, task: Task, seconds: float) -> Reply:
         raise SynthesisFailed(
             "timeout", f"{model.name}: no reply in {seconds:g} s", calls=task.attempts
         ) from None
-    except Exception as error:  # a model of the caller's own may raise anything
+    except Exception as error:  # a custom model may raise anything
         problem = f"{model.name}: {type(error).__name__}"
         raise SynthesisFailed("error", problem, calls=1) from error
 
 
 def _plain_reply(model: Synthesizer, task: Task) -> Reply:
-    """Ask a model and copy its reply, so that nothing of it can raise or change later.
+    """Ask a model and return a plain copy of its reply, which cannot raise or change later.
 
     Raises:
         SynthesisFailed: If the reply is not a JSON object.
@@ -132,7 +132,7 @@ def _plain_reply(model: Synthesizer, task: Task) -> Reply:
 
 
 def _set_right(error: SynthesisFailed) -> None:
-    """Give a failure sound counts and a known reason; a model of the caller's own may not."""
+    """Replace an unknown reason and invalid counts, which a custom model may have set."""
     if error.reason not in REASONS:
         error.reason = "error"
     error.calls = _counted(error.calls, 1)
@@ -141,22 +141,22 @@ def _set_right(error: SynthesisFailed) -> None:
 
 
 def _counted(value: object, otherwise: int = 0) -> int:
-    """Return a count as it may be added up, or another one if it is no count."""
+    """Return a count of a model if it is an integer from 0 to `MOST`, else ``otherwise``."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST:
         return int(value)
     return otherwise
 
 
 def _spent(done: Reply | SynthesisFailed) -> Spent:
-    """Return what was used."""
+    """Return the usage that a reply or a failure reports."""
     failures = int(isinstance(done, SynthesisFailed))
     return Spent(done.calls, done.tokens_in, done.tokens_out, failures)
 
 
 def _affordable(task: Task, counted: Spent, config: LLMConfig) -> tuple[int, Spent]:
-    """Return how many requests the limits allow for a task, and what they may use at most.
+    """Return how many requests the limits allow for a task, and the most that these may use.
 
-    A text has no more tokens than bytes.
+    The tokens of a text are estimated by its bytes, which are never fewer.
 
     Raises:
         BudgetSpent: If they do not allow one.
@@ -177,7 +177,7 @@ def _affordable(task: Task, counted: Spent, config: LLMConfig) -> tuple[int, Spe
 
 
 def trouble(ledger: Ledger, ns: int | None, config: LLMConfig, now: int) -> dict[str, str]:
-    """Say under ``llm`` that a limit of the day is reached, if there is a model and it is."""
+    """Return the reached limit of the day under ``llm``; {} if none is, or there is no model."""
     if config.model is None or ns is None:
         return {}
     error = lacking_for(_LEAST, ledger=ledger, ns=ns, config=config, now=now)
@@ -187,7 +187,7 @@ def trouble(ledger: Ledger, ns: int | None, config: LLMConfig, now: int) -> dict
 def lacking_for(
     task: Task, *, ledger: Ledger, ns: int, config: LLMConfig, now: int
 ) -> BudgetSpent | None:
-    """Return which limit of the day leaves too little for a task; None if all leave enough."""
+    """Return the error for the limit of the day that a task would exceed; None if none."""
     day = model_rows.day_of(now)
     counted = sum(ledger.read(lambda c: model_rows.on_day(c, ns, day)).values(), Spent())
     try:
@@ -198,7 +198,7 @@ def lacking_for(
 
 
 _LEAST = Task("none", 0, "", "", {}, max_tokens=1)
-"""The smallest task that there could be."""
+"""The smallest possible task."""
 
 
 @lru_cache(maxsize=8)

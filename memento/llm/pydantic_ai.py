@@ -1,7 +1,7 @@
-"""The one provider: models of OpenAI, Anthropic, local servers and others, by pydantic-ai.
+"""The one provider: models of OpenAI, Anthropic, local servers and others, through pydantic-ai.
 
-Every call has an event loop, a thread and connections of its own, and leaves none behind, so that
-it works within a running event loop and in a forked child.
+Every call has its own event loop, thread and connections and closes them, so that it works within a
+running event loop and in a forked child.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class PydanticAI:
         return f"PydanticAI({self.name!r})"
 
     def complete(self, task: Task) -> Reply:
-        """Let the model do a task; see ``memento.protocols.Synthesizer``.
+        """Send a task to the model; see ``memento.protocols.Synthesizer``.
 
         Raises:
             SynthesisFailed: If the server cannot be reached or refuses, does not answer in time, or
@@ -88,7 +88,7 @@ class PydanticAI:
         return apart(lambda: asyncio.run(self._complete(task))).result()
 
     async def _complete(self, task: Task) -> Reply:
-        """Send requests until one reply can be read, or none may be sent."""
+        """Send requests until a reply is valid, no retry makes sense, or attempts run out."""
         import asyncio  # noqa: PLC0415
 
         from pydantic_ai.usage import RunUsage  # noqa: PLC0415 - an extra
@@ -131,7 +131,7 @@ class PydanticAI:
         return done.output
 
     def _made(self) -> Model:
-        """Make the model with connections of its own; none is opened before a request."""
+        """Make the model with its own connections; they are opened at the first request."""
         try:
             from pydantic_ai.exceptions import UserError  # noqa: PLC0415 - an extra
             from pydantic_ai.models import infer_model  # noqa: PLC0415
@@ -157,14 +157,14 @@ class PydanticAI:
         return provider
 
     def _key(self) -> str | None:
-        """Return the key; a server of one's own gets a placeholder, not the key of OpenAI."""
+        """Return the key; a custom server without one gets a placeholder, not OpenAI's key."""
         if self._api_key is None and self._base_url is not None:
             return "none"
         return self._api_key
 
 
 def _full_name(model: object, *, with_server: bool) -> str:
-    """Return the name of a model as pydantic-ai reads it."""
+    """Return the name of a model in the form that pydantic-ai takes."""
     if not isinstance(model, str) or not model.strip():
         raise InvalidInput("model", f"must be the name of a model, not {model!r}")
     provider, colon, name = model.partition(":")
@@ -184,7 +184,7 @@ def _output(mode: Output, wanted: type[Any], name: str) -> Any:
 
 
 def _errors() -> tuple[type[Exception], ...]:
-    """Return the errors that a request may end with."""
+    """Return the types of error that a request may raise."""
     from pydantic_ai.exceptions import AgentRunError, UserError  # noqa: PLC0415 - an extra
 
     cannot_be_sent = UnicodeError  # its message has the key
@@ -192,7 +192,7 @@ def _errors() -> tuple[type[Exception], ...]:
 
 
 def _told(error: Exception) -> tuple[SynthesisFailed, bool]:
-    """Say what an error means, without the words of the server, and whether to send again."""
+    """Return the failure for an error, without the server's text, and whether to retry."""
     from pydantic_ai.exceptions import (  # noqa: PLC0415 - an extra
         ModelAPIError,
         ModelHTTPError,

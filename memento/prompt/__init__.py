@@ -1,4 +1,4 @@
-"""Rules for the text that reaches a model: how memories are rendered into a prompt."""
+"""Render memories and rules into the text of a prompt."""
 
 from memento.check import PROMPT_TOKENS as TOKENS
 from memento.prompt.rendering import Cut, Relevant, escape, new_nonce, render

@@ -1,10 +1,10 @@
-"""Whether the condition of a rule holds for a message. Pure.
+"""Decide whether the condition of a rule holds for a message. Pure.
 
 A condition is a clause in plain words ("when I ask about recipes"), or a JSON object with ``words``
-(one of them must be there), ``all_words`` and ``context`` (patterns for what the caller says of the
-moment, such as ``{"path": "*.sql"}``). A clause holds if a word of it that says something is in the
-message or in the caller's context, or if it is near enough in meaning. One that denies ("unless I
-ask for details", "if I'm not writing code") holds if the rest of it does not.
+(one of them must occur), ``all_words`` and ``context`` (patterns for the caller's context, such as
+``{"path": "*.sql"}``). A clause holds if one of its content words is in the message or in the
+caller's context, or if it is near enough in meaning. A negated clause ("unless I ask for details",
+"if I'm not writing code") holds if the rest of it does not.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _DENIES = re.compile(
     r"^\s*(?:unless|except)\b|\b(?:do|does|did)n['’]t\b|n['’]t\b|\b(?:not|never|no longer)\b",  # noqa: RUF001 - real
     re.IGNORECASE,
 )
-"""Words that turn a clause into its opposite; two of them leave it as it is."""
+"""Negations; two of them cancel out."""
 _ENDINGS = ("ings", "ing", "ied", "ies", "ed", "es", "ly", "s", "e")
-"""Endings of English words that make no difference to what they are about, the longest first."""
+"""Inflectional endings of English words, longer ones before those that they end in."""
 
 
 def _stem(word: str) -> str:
@@ -58,26 +58,26 @@ need new nothing one plan question run say see set show some someone start talk 
 use want way word work write
 """
 _EMPTY = frozenset(_stem(word) for word in _FREQUENT.split())
-"""Stems that are in many messages and say nothing of what a condition is about."""
+"""Stems that are too common to tell what a condition is about."""
 _CODE = re.compile(r"```|^(?: {4}|\t)\S.*[;:(){}=]\s*$", re.MULTILINE)
 _TRACE = re.compile(
     r"Traceback \(most recent call last\)|^[^\S\n]+at [^\s(]+\([^\n]*\)$", re.MULTILINE
 )
 _ITEM = re.compile(r"^[^\S\n]*(?:[-*•]|\d+[.)])\s+\S", re.MULTILINE)
 MANY_ITEMS = 3
-"""Items of a list from which a message has ``items``."""
+"""Minimum number of list items for a message to have ``items`` in its context."""
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition, read.
+    """A parsed condition.
 
     Attributes:
-        clause: Its words without the opening; ``""`` for one that is a JSON object.
-        words: Words of which one must be in the message.
-        all_words: Words that must all be there.
+        clause: Its words without the opening; ``""`` for a JSON object.
+        words: Stems of which one must occur.
+        all_words: Stems that must all occur.
         context: Patterns for the caller's context, all of which must match.
-        denies: Whether it holds if the clause does not.
+        denies: Whether the clause is negated.
     """
 
     clause: str = ""
@@ -88,7 +88,7 @@ class Condition:
 
 
 def parse(condition: str) -> Condition:
-    """Read a condition; text that is no such JSON object is a clause.
+    """Parse a condition; text that is no such JSON object is a clause.
 
     >>> parse("When I ask about recipes").clause
     'recipes'
@@ -117,7 +117,7 @@ def _structured(said: Mapping[str, object]) -> Condition:
 
 
 def shown(condition: str) -> str:
-    """Return a condition as a policy shows it: without its opening word of time.
+    """Return a condition as a policy shows it: without its opening "when", "whenever" or "if".
 
     >>> shown("when I ask about recipes")
     'I ask about recipes'
@@ -131,12 +131,12 @@ def _stems(words: object) -> frozenset[str]:
 
 
 def _telling(text: str) -> frozenset[str]:
-    """Return the stems of a text that say what it is about."""
+    """Return the stems of a text's content words, without those in `_EMPTY`."""
     return frozenset(map(_stem, content(terms(text)))) - _EMPTY
 
 
 def facts(message: str) -> dict[str, str]:
-    """Return what the form of a message says, as context."""
+    """Return context from a message's form: ``has_code``, ``has_traceback``, ``items``."""
     found = {
         "has_code": bool(_CODE.search(message)),
         "has_traceback": bool(_TRACE.search(message)),
@@ -153,14 +153,14 @@ def holding(
     near: Nearness | None,
     at: float,
 ) -> list[bool]:
-    """Tell which conditions hold.
+    """Return for each condition whether it holds.
 
     Args:
         conditions: The conditions.
         message: The last message of the user.
-        context: What the caller says of the moment, such as ``{"tool": "git"}``.
-        near: Scores clauses by meaning; None if there is no model.
-        at: Minimum cosine.
+        context: The caller's context, such as ``{"tool": "git"}``.
+        near: Scores clauses by meaning; None without an embedder.
+        at: Minimum cosine for a clause to hold.
     """
     read = [parse(one) for one in conditions]
     known = facts(message) | dict(context)

@@ -1,12 +1,12 @@
 """Render memories as a block of text for a prompt. Pure.
 
-Stored text is data: a memory may hold anything, also an attempt to give instructions. So each
-memory is a JSON record on its own line, inside a tag whose name holds a random nonce, after a line
-that says what the records are. A stored text can neither close the block nor open another. In a
+Stored text is data: a memory may hold anything, even an attempt to give instructions. So each
+memory is a JSON record on its own line, inside a tag with a random nonce in its name, below a line
+that says what the records are. A stored text can neither close the block nor open another: in a
 record, ``<`` and ``>`` are escaped, as are characters that look like them, line breaks and
-invisible characters. Only an invisible character that turns a symbol into an emoji, or visibly
-joins or separates letters, stays. The nonce is drawn after the text was stored. Every JSON reader
-gets the text back unchanged.
+invisible characters, except those that turn a symbol into an emoji or visibly join or separate
+letters; and the nonce is drawn after the text was stored. Every JSON parser gets the text back
+unchanged.
 
 The block changes with each render, so put it after the text that a provider should keep in its
 prompt cache: at the end of the system message, or in the last message.
@@ -92,22 +92,22 @@ Source: ``Default_Ignorable_Code_Point`` of Unicode 16, and the blank characters
 _DOUBTFUL = re.compile(r"[^ -;=?-~]")
 """Every character except the visible ones of ASCII; ``<`` and ``>`` also match."""
 _OWN_WORDS = (Trust.USER, Trust.AGENT)
-_SLACK = 0.95  # share of the room that a shortened text is given; tokens are not all equally long
-_LEAST = 80  # characters; a shorter passage of a long text tells too little
+_SLACK = 0.95  # share of the room that a shortened text gets, as tokens differ in length
+_LEAST = 80  # minimum characters of a passage of a long text
 
 
 DOUBTED = 0.5
-"""Confidence up to which an answer is in doubt."""
+"""An answer up to this confidence is in doubt."""
 FEW = 2
-"""Number of memories that a prompt shows of an answer in doubt."""
+"""Number of hits of an answer in doubt that a prompt shows in any case."""
 HARDLY = 0.1
-"""Share of the best hit's confidence from which a prompt shows more of them. On fourteen lives this
-loses 2 of 730 answers and a seventh of what is shown to questions without an answer; without any
-exception from `FEW`, 15 answers are lost."""
+"""Minimum share of the best hit's confidence for a hit after these. On fourteen lives this loses 2
+of 730 answers, and shows a seventh less for questions without an answer; showing only `FEW` would
+lose 15 answers."""
 
 
 def likely(hits: Sequence[Hit], sure: float) -> tuple[Hit, ...]:
-    """Leave out of an answer in doubt what is hardly an answer, after the first two hits.
+    """Return the hits to show: of an answer in doubt, the first two and those that are likely.
 
     Args:
         hits: Best first.
@@ -120,7 +120,7 @@ def likely(hits: Sequence[Hit], sure: float) -> tuple[Hit, ...]:
 
 
 def new_nonce() -> str:
-    """Draw the nonce of one block: 16 random hexadecimal digits that no stored text can know."""
+    """Return a nonce for one block: 16 random hexadecimal digits that no stored text can know."""
     return secrets.token_hex(8)
 
 
@@ -191,18 +191,18 @@ def compose(
     zone: tzinfo = UTC,
     against: Mapping[str, datetime] | None = None,
 ) -> Block:
-    """Render memories as one block and say which of them it shows; see ``render``.
+    """Render memories as one block, and return which of them it shows; see ``render``.
 
-    ``against`` says which memories a statement that is not among them contradicts, and when.
+    ``against`` maps ids of memories to when a statement outside the block that contradicts them was
+    made.
 
-    A record that does not fit in the rest of the budget is skipped. With ``cut``, its text is
-    shortened to what fits, if it is longer than a short note.
+    A record that does not fit in the rest of the budget is skipped; with ``cut``, its text is
+    shortened first, unless it is a short note.
 
-    If the best memory does not fit beside the notice, the block has a shorter notice and its
-    records only the text (and the namespace that shares it, and the source of what is neither the
-    user's nor the agent's). If it does not fit even then, with ``cut`` its passage is shortened
-    further. The tags are never left out: they are what keeps a stored text from posing as a part of
-    the prompt. If nothing fits, the block is empty and a warning is logged.
+    If the best memory does not fit, the notice is shortened and records have only the text (and the
+    namespace that shares it, and a source other than user and agent). If it still does not fit,
+    ``cut`` shortens its passage further. The tags always stay: they keep a stored text from posing
+    as part of the prompt. If nothing fits, the block is empty and a warning is logged.
     """
     if not isinstance(nonce, str) or not _NONCE.fullmatch(nonce):
         raise InvalidInput("nonce", f"must be 8 to 64 letters and digits, not {nonce!r}")
@@ -230,9 +230,10 @@ class _Said:
         text: What the block shows of it if there is room.
         speakers: Names of those who said it, in order.
         ids: Ids of the memories that say it, best first.
-        against: When a memory was said that contradicts it and stands higher, or None.
-        until: When it was superseded, or all that was learned from it; None if it holds.
-        owner: Labels of the namespace that shares it; none if it is of the own namespace.
+        against: When a contradicting statement was made, by a memory above it or one outside the
+            block; None if there is none.
+        until: When it, or all that was learned from it, was superseded; None if it is current.
+        owner: Labels of the namespace that shares it; ``()`` for the own namespace.
     """
 
     memory: Memory
@@ -275,7 +276,7 @@ class _Fitting:
 
         Args:
             shortest: Texts up to this length are not shortened, characters.
-            brief: Whether notice and records are the short ones.
+            brief: Whether to use the short notice and short records.
         """
         left = self._tokens - self._count(framed("memories", self._nonce, (), brief=brief))
         kept: list[tuple[_Said, str]] = []
@@ -287,7 +288,7 @@ class _Fitting:
         return _block(self._nonce, kept, brief=brief)
 
     def _line(self, one: _Said, left: int, shortest: int, *, brief: bool) -> str | None:
-        """Write a record in at most so many tokens, its text shortened if need be."""
+        """Return a record of at most ``left`` tokens, shortened if needed; None if none fits."""
         line = self._record(one, one.text, brief=brief)
         price = self._count(f"{line}\n")
         room = len(one.text)
@@ -311,7 +312,7 @@ def _block(nonce: str, records: Sequence[tuple[_Said, str]], *, brief: bool = Fa
 def _folded(
     memories: Iterable[Hit | Memory], cut: Cut | None, outside: Mapping[str, datetime], *, ids: bool
 ) -> list[_Said]:
-    """Join hits that say the same; what remains is in the order given."""
+    """Fold hits that say the same and have the same trust class; keep the order given."""
     kept: dict[object, _Said] = {}
     before: dict[str, Memory] = {}
     for at, one in enumerate(memories):
@@ -339,7 +340,7 @@ def _folded(
 
 
 def _shown(hit: Hit, cut: Cut | None) -> str:
-    """Return what a block shows of a text if there is room."""
+    """Return the text that a block shows of a hit if there is room."""
     if hit.passage is not None:
         return hit.passage
     return hit.text if cut is None else cut(hit.text, None)
@@ -395,10 +396,10 @@ def _visible(char: str) -> bool:
 def _belongs(spelt: str, at: int) -> bool:
     """Return whether an invisible character stays because of its neighbours.
 
-    The JSON text has quotes at both ends, so that every character has neighbours.
+    The JSON text has quotes at both ends, so every character has neighbours.
 
-    Source: RFC 5892, appendix A.1 and A.2, for letters; stricter here, since a character stays
-    only if it changes how they look.
+    Source: RFC 5892, appendix A.1 and A.2, for letters; stricter here: a character stays only if it
+    changes how they look.
     """
     char = spelt[at]
     if char in _QUOTES:
@@ -454,13 +455,11 @@ class Relevant:
 
     Args:
         query: The query, in plain words.
-        long: Characters from which a text is shortened, and most characters shown of it; None to
-            shorten only what does not fit.
-        several: The same if the query wants several memories: then more of them are shown, and less
-            of each. None for ``long``.
-        near: Compares windows of a text with the query by their meaning, where the words leave a
-            doubt; or None.
-        best: The one text for which ``near`` is used, since it takes some 25 ms.
+        long: Maximum number of characters shown of a text; None to shorten only what does not fit.
+        several: The same for a query that wants several memories, so that more fit. None for
+            ``long``.
+        near: Scores windows of a text by their meaning, for when the words do not decide; or None.
+        best: The only text for which ``near`` is used, since that takes about 25 ms.
 
     >>> cut = Relevant("Who plays the cello?", 20)
     >>> cut("It rained. Ada plays the cello. Bob sleeps.", None)
@@ -494,7 +493,7 @@ class Relevant:
         return excerpt(text, self._wanted, room, near)
 
     def _score(self, windows: Sequence[str]) -> list[float]:
-        """Score windows; those of a text that is cut again, to less room, are known already."""
+        """Score windows by meaning; cached, as a text may be cut again to less room."""
         assert self._near is not None  # noqa: S101 - see __call__
         new = [window for window in dict.fromkeys(windows) if window not in self._scores]
         if new:

@@ -1,6 +1,6 @@
 """The tail of a policy: what changed, what holds for this message, what is open. Pure.
 
-Beside it the heads that a session keeps: one for each scope, budget and form that was asked for.
+Also encodes the heads that a session keeps: one for each scope, budget and form requested.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from memento.text.words import estimate
 from memento.types import Status, Trust
 
 KEPT_HEADS = 4
-"""Heads that a session keeps, each for another scope, budget or form."""
+"""Maximum number of heads that a session keeps, for different scopes, budgets or forms."""
 
 
 def spelt_heads(head: Head, fixed: Sequence[object], kept: str | None) -> str:
-    """Write a head, and those that were kept for another scope, budget or form."""
+    """Encode a head as JSON, together with the kept ones for other scopes, budgets or forms."""
     others = [] if kept is None else [one for one in json.loads(kept) if one["for"] != [*fixed]]
     said = {
         "for": [*fixed],
@@ -40,13 +40,13 @@ def spelt_heads(head: Head, fixed: Sequence[object], kept: str | None) -> str:
 
 
 def read_head(text: str, fixed: Sequence[object]) -> Head | None:
-    """Read a kept head; None if none was made for this scope, budget and form."""
+    """Return the kept head for this scope, budget and form; None if there is none."""
     return next((head for known, head in _parsed(text) if known == [*fixed]), None)
 
 
 @lru_cache(maxsize=64)
 def _parsed(text: str) -> list[tuple[list[object], Head]]:
-    """Read the kept heads, and for what each was made; the last ones stay in RAM."""
+    """Decode the kept heads, each with its scope, budget and form; cached."""
     return [(said["for"], _head_of(said)) for said in json.loads(text)]
 
 
@@ -62,7 +62,7 @@ def _head_of(said: Mapping[str, Any]) -> Head:
 
 
 def forget() -> None:
-    """Let go of the heads in RAM."""
+    """Clear the cache of decoded heads."""
     _parsed.cache_clear()
 
 
@@ -73,9 +73,8 @@ class Item:
     Attributes:
         zone: The zone, 6 to 8, or 10.
         line: The line.
-        shown: The memory that it shows; None for a step of a checkpoint, and for a memory that is
-            taken back.
-        takes_back: Whether it says that a line of the head holds no longer.
+        shown: The memory that it shows; None for a step of a checkpoint, and for a withdrawal.
+        takes_back: Whether it withdraws a line of the head.
     """
 
     zone: int
@@ -90,8 +89,8 @@ class Changes:
 
     Attributes:
         items: Lines of zone 6.
-        overtaken: Whether the head must be made again at once: a rule in it is not the user's any
-            more, or a locked rule changed.
+        overtaken: Whether the head must be compiled again at once: a memory in it was erased or
+            lost its trust, or a locked rule changed.
     """
 
     items: list[Item] = field(default_factory=list)
@@ -99,12 +98,12 @@ class Changes:
 
 
 def changed(before: Head, now: Sequence[Directive], gone: Mapping[int, Row]) -> Changes:
-    """Compare what the head of a session shows with what it would show now.
+    """Compare what the head of a session shows with what a new head would show.
 
     Args:
         before: The head.
-        now: The memories that may be in a head now, one of each slot.
-        gone: Rows of those that the head shows and that are not among them, as they are now;
+        now: The memories that may be in a new head, one for each slot.
+        gone: Present rows of memories that the head shows and that are not in ``now``, by row id;
             erased ones are absent.
     """
     found = Changes()
@@ -137,17 +136,17 @@ def changed(before: Head, now: Sequence[Directive], gone: Mapping[int, Row]) -> 
 
 
 def _is_otherwise(line: Line, one: Directive) -> bool:
-    """Return whether a memory has another text or condition now, or became an instruction."""
+    """Return whether a memory's text or condition changed, or it became an instruction."""
     promoted = one.zone in ORDERS and line.zone not in ORDERS
     return promoted or (line.text, line.condition) != (one.row.text, one.row.condition)
 
 
 def _is_distrusted(row: Row, zone: int) -> bool:
-    """Return whether a memory may not be shown any more as what the head shows it."""
+    """Return whether the head shows a memory with more trust than it has now."""
     if row.status == Status.QUARANTINED:
         return True
     if row.status == Status.FORGOTTEN and row.trust != Trust.USER:
-        return True  # perhaps taken back with its source
+        return True  # perhaps its source was forgotten
     return zone in ORDERS and row.status in having("found") and zone_of(row) not in ORDERS
 
 
@@ -160,11 +159,11 @@ def _new(one: Directive, was: Sequence[str], word: str) -> Item:
 
 
 def in_force(found: Sequence[Directive], instead: Mapping[str, str]) -> list[Item]:
-    """Write the rules whose condition holds.
+    """Return the lines for the rules whose condition holds.
 
     Args:
         found: The rules.
-        instead: Id of a rule to the text of the one that it takes the place of.
+        instead: Id of a rule to the text of the rule that it replaces for this message.
     """
     return [
         Item(
@@ -178,7 +177,7 @@ def in_force(found: Sequence[Directive], instead: Mapping[str, str]) -> list[Ite
 
 
 def shared(found: Sequence[Directive], namespace: str) -> list[Item]:
-    """Write what another namespace shares: all of it is data, also the rules of its user.
+    """Return the lines for memories that another namespace shares; even its rules are data.
 
     Args:
         found: The memories.
@@ -196,13 +195,13 @@ def shared(found: Sequence[Directive], namespace: str) -> list[Item]:
 
 
 def render(items: Sequence[Item], tag: str, tokens: int) -> tuple[str, list[Item], list[Dropped]]:
-    """Compose the tail without what is recalled, as far as it fits.
+    """Compose the tail, without recalled memories, from the lines that fit the budget.
 
-    Withdrawals come first, then rules in force, other changes, open plans, and memories that others
-    share.
+    Withdrawals are taken first, then rules in force, other changes, open plans, and memories that
+    others share.
 
     Returns:
-        The block, ``""`` for nothing; the lines in it, in order; and what did not fit.
+        The block (``""`` if empty), the lines in it, in order, and the memories left out.
     """
     order = {7: 0, 6: 1, 8: 2, 10: 3}
     left = tokens - estimate(_framed(tag, []))

@@ -1,7 +1,7 @@
-"""The head of a policy: which memories it shows, in which zone, in which order. Pure.
+"""The head of a policy: which memories it shows, in which zones and order. Pure.
 
-Zones 1 to 3 are the only stored text that is presented as instructions. They hold rules that the
-user said, active ones, and nothing else. Each memory is one escaped line.
+Zones 1 to 3 are the only stored text that is presented as instructions. They hold active rules of
+the user and nothing else. Each memory is one escaped line.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ ORDERS = (1, 2, 3)
 _DROPPED_FIRST = {5: 0, 4: 1, 3: 2, 2: 3}
 """Order in which zones lose memories if the budget is short; zone 1 loses none."""
 LATER = "Where two lines disagree, the one with the later date holds."
-"""The line above those of a zone of which some have dates."""
+"""The first line of a zone in which some lines have dates."""
 _ABOUT_THE_SAME = 0.2
-"""Minimum share of common words, of all words of content of two lines."""
+"""Minimum share of common words, of all content words of two lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """A memory at its place in the head.
+    """A memory placed in the head.
 
     Attributes:
         row: The memory.
         zone: The zone, 1 to 5.
-        disagrees: Row id of the next one if the two contradict each other, or None.
-        dated: Whether its line has its date, as another one of its zone is about the same.
+        disagrees: Row id of the next memory if the two contradict each other, else None.
+        dated: Whether its line shows its date, because another line of the zone is about the same.
     """
 
     row: Row
@@ -56,7 +56,7 @@ class Directive:
         return bool(self.row.pinned & USER)
 
     def line(self, *, ids: bool) -> str:
-        """Write it as one line."""
+        """Return its line in the head."""
         row = self.row
         named = f"[{escape(row.id)[1:-1]}] " if ids else ""
         when = ""
@@ -71,7 +71,7 @@ class Directive:
 
 
 class Line(NamedTuple):
-    """A memory as a head shows it."""
+    """A memory as it was when a head was compiled."""
 
     docid: int
     id: str
@@ -87,8 +87,8 @@ class Head:
     Attributes:
         shown: The memories in it, in order.
         dropped: Those left out.
-        conflicts: Those that cannot both be followed.
-        over_budget: Whether the locked ones alone are too long.
+        conflicts: Pairs that cannot both be followed.
+        over_budget: Whether the locked memories alone exceed the budget.
         known: Row ids of the memories it was made of.
         text: The head with its tag.
     """
@@ -107,10 +107,10 @@ class Head:
 
 
 def zone_of(row: Row) -> int | None:
-    """Return the zone of the head that a memory belongs to; None for none.
+    """Return the zone of the head that a memory belongs to; None if it belongs to none.
 
-    A memory of a source that is neither the user nor the agent is in no zone: it may be found by a
-    query, once it is approved, but it is not put into every prompt.
+    A memory from neither the user nor the agent has no zone: a query may find it once it is
+    approved, but it does not go into every prompt.
     """
     if row.trust not in (Trust.USER, Trust.AGENT) or row.kind == Kind.PLAN:
         return None
@@ -139,14 +139,15 @@ def _order(one: Directive) -> tuple[object, ...]:
 def settled(
     found: Sequence[Directive], pairs: Iterable[tuple[int, int]]
 ) -> tuple[list[Directive], list[Conflict], list[Dropped]]:
-    """Let one memory of each slot stand, and name the others: trust comes before place and time.
+    """Keep one memory of each slot; return the kept ones, the conflicts, and the dropped ones.
 
-    A rule under a condition does not contradict one without: which of the two holds depends on the
-    message.
+    The winner is the most trusted one, then a locked one, then that of the narrowest scope, then
+    the newest. Rules of one slot with different conditions do not conflict: which one holds depends
+    on the message.
 
     Args:
         found: The memories, in order.
-        pairs: Row ids of each two that contradict each other.
+        pairs: Row ids of each pair that contradicts each other.
     """
     slots: dict[tuple[str, str | None], list[Directive]] = {}
     losers = _doubted(found, pairs)
@@ -166,7 +167,7 @@ def settled(
 
 
 def _doubted(found: Sequence[Directive], pairs: Iterable[tuple[int, int]]) -> dict[int, Conflict]:
-    """Find what contradicts a memory that is trusted more: a policy does not say both."""
+    """Return the memories that contradict a more trusted one, by row id, each with its conflict."""
     known = {one.row.docid: one.row for one in found}
     losers: dict[int, Conflict] = {}
     for pair in pairs:
@@ -197,11 +198,11 @@ def _lost(best: Directive, other: Directive) -> Conflict:
 def side_by_side(
     found: Sequence[Directive], pairs: Iterable[tuple[int, int]]
 ) -> tuple[list[Directive], list[Conflict]]:
-    """Put two memories of one zone that contradict each other next to each other.
+    """Move two memories of one zone that contradict each other next to each other.
 
     Args:
         found: The memories, in order.
-        pairs: Row ids of each two that do.
+        pairs: Row ids of each pair that contradicts each other.
     """
     order = list(found)
     conflicts: list[Conflict] = []
@@ -227,8 +228,8 @@ def compile_head(
     """Choose and order the memories of the head.
 
     Args:
-        found: The memories that may be in it, in its order.
-        pairs: Row ids of each two that contradict each other.
+        found: The candidates, in the order of the head.
+        pairs: Row ids of each pair that contradicts each other.
         tokens: Maximum number of tokens in the head; only locked memories go beyond them.
         ids: Whether each line names its id.
 
@@ -259,7 +260,7 @@ def compile_head(
 
 
 def _with_dates(kept: Sequence[Directive]) -> list[Directive]:
-    """Date the lines of a zone that are about the same thing: there the later one holds."""
+    """Mark lines of a zone that are about the same thing to show dates; the later one holds."""
     said = [frozenset(content(words(one.row.text))) for one in kept]
     having: dict[tuple[int, str], list[int]] = {}
     for at, one in enumerate(kept):
@@ -275,7 +276,7 @@ def _are_near(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def _told_apart(chosen: Sequence[Directive]) -> list[Directive]:
-    """Take the remark away from one whose neighbour was dropped."""
+    """Unset ``disagrees`` where the next memory was dropped."""
     followers = [one.row.docid for one in chosen[1:]]
     return [
         one if one.disagrees in (None, *followers[at : at + 1]) else replace(one, disagrees=None)
@@ -286,7 +287,7 @@ def _told_apart(chosen: Sequence[Directive]) -> list[Directive]:
 def _within(kept: Sequence[Directive], lines: Mapping[int, str], tokens: int) -> list[Directive]:
     """Drop the least trusted, then the least important memories until the rest fits.
 
-    Locked ones stay.
+    Memories that the user locked stay.
     """
     if _size(_body(kept, lines)) <= tokens:
         return list(kept)
@@ -314,7 +315,7 @@ def _within(kept: Sequence[Directive], lines: Mapping[int, str], tokens: int) ->
             used -= titles[one.zone]
     for one in [one for one in reversed(going) if one.row.docid in gone]:
         title = 0 if left[one.zone] else titles[one.zone]
-        if used + title + price[one.row.docid] <= tokens:  # a long one made room for it
+        if used + title + price[one.row.docid] <= tokens:  # it fits, since a longer one was dropped
             gone.discard(one.row.docid)
             left[one.zone] += 1
             used += title + price[one.row.docid]
@@ -336,5 +337,5 @@ def _body(shown: Sequence[Directive], lines: Mapping[int, str]) -> list[str]:
 
 
 def _size(body: Sequence[str]) -> int:
-    """Return the tokens of a head with this body; its tag has as many digits as any."""
+    """Return the tokens of a head with this body; the tag's digits are placeholders."""
     return estimate(framed("policy", "0" * DIGITS, body))

@@ -1,6 +1,6 @@
 """One module for each family of files: how it is recognised, and how it is read.
 
-common         what readers share: the options, a turn, a moment, a text without a harness
+common         shared by the readers: options, turns, times, removal of an agent's additions
 chatgpt        exports of ChatGPT and of claude.ai
 agents         transcripts of Claude Code, Codex, Gemini CLI, Copilot CLI and opencode
 slack          exports of Slack
@@ -13,5 +13,5 @@ tables         CSV, and JSON with the names of its fields
 pages          HTML
 conversations  OpenAI messages, ShareGPT, LoCoMo, and speakers before a colon
 drafts         JSON objects with the fields of a draft
-unread         shapes that are known and are not read, with what to do instead
+unread         files that are recognised but not read, with what to do instead
 """

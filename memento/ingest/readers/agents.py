@@ -1,8 +1,7 @@
-"""Transcripts of coding agents: what was typed, and what was answered in the end.
+"""Transcripts of coding agents: what the user typed and what the agent answered.
 
-Tool calls and results, thoughts, sub-agents, messages of the system, and what hooks and agents put
-into a message of the user are nobody's words, and are left out. A transcript may still be written:
-its last line may be torn.
+Tool calls and results, thinking, sub-agents, system messages, and what hooks and agents add to a
+message of the user are left out. A transcript may still be in use: its last line may be incomplete.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _WORDS = frozenset({"text", "input_text", "output_text"})
 
 
 class _Turn(NamedTuple):
-    """One turn: its id and session, where it took place, and what was said by whom."""
+    """One turn of a transcript; ``at`` is its time as written, ``folder`` the working folder."""
 
     id: str
     session: str
@@ -62,7 +61,7 @@ def _reader(
 
 
 def is_claude_code(head: Head) -> bool:
-    """Its lines name their session, and some a message of it."""
+    """Recognise Claude Code: lines with a session id, a UUID and a message."""
     return head.is_lines and head.any_has("sessionId", "uuid", "message")
 
 
@@ -78,7 +77,7 @@ def _claude_code(lines: _Lines) -> Iterator[_Turn]:
 
 
 def is_codex(head: Head) -> bool:
-    """It begins with what is known of the session."""
+    """Recognise Codex: the first line describes the session."""
     first = head.first
     old = first.keys() >= {"id", "timestamp", "instructions"}
     return head.suffix != ".json" and (first.get("type") == "session_meta" or old)
@@ -87,7 +86,7 @@ def is_codex(head: Head) -> bool:
 def _codex(lines: _Lines) -> Iterator[_Turn]:
     session = folder = ""
     for number, line in enumerate(lines):
-        body = fields(line.get("payload")) or line  # older ones have no payload
+        body = fields(line.get("payload")) or line  # older versions have no payload
         if not number or line.get("type") in ("session_meta", "turn_context"):
             session = session or word(body.get("id"))
             folder = word(body.get("cwd")) or folder
@@ -96,14 +95,14 @@ def _codex(lines: _Lines) -> Iterator[_Turn]:
         more = fields(body.get("internal_chat_message_metadata_passthrough"))
         kinds = items(more.get("content_item_kinds"))
         if body["role"] == "user" and kinds and "user.text" not in kinds:
-            continue  # the environment, instructions, what hooks said
+            continue  # the environment, instructions, output of hooks
         text = text_blocks(body.get("content"), _WORDS)
         own_id = word(body.get("id")) or word(line.get("timestamp")) or str(number)
         yield _Turn(own_id, session, body["role"], text, line.get("timestamp"), folder)
 
 
 def is_gemini(head: Head) -> bool:
-    """Its session names the hash of its project."""
+    """Recognise Gemini CLI: the first object has a session id and the hash of a project."""
     return head.first.keys() >= {"sessionId", "projectHash"}
 
 
@@ -116,7 +115,7 @@ def _gemini(lines: _Lines) -> Iterator[_Turn]:
         for one in [line, *items(line.get("messages")), *inner]:
             message = fields(one)
             if message.get("type") in ("user", "gemini") and word(message.get("id")):
-                seen[word(message["id"])] = message  # written again as it grows: the last counts
+                seen[word(message["id"])] = message  # repeated as it grows: the last counts
     for own_id, message in seen.items():
         role = "user" if message["type"] == "user" else "assistant"
         text = text_blocks(message.get("content"))
@@ -124,7 +123,7 @@ def _gemini(lines: _Lines) -> Iterator[_Turn]:
 
 
 def is_copilot(head: Head) -> bool:
-    """Its lines are events, the first of them the start of a session."""
+    """Recognise Copilot CLI: lines are events, the first of them ``session.start``."""
     return head.is_lines and head.first.get("type") == "session.start"
 
 
@@ -141,7 +140,7 @@ def _copilot(lines: _Lines) -> Iterator[_Turn]:
 
 
 def is_opencode(head: Head) -> bool:
-    """It is opencode's database, or what ``opencode export`` prints: a session, and messages."""
+    """Recognise opencode: its database, or what ``opencode export`` prints."""
     if head.data.startswith(_SQLITE):
         return all(table in head.data for table in _OPENCODE_TABLES)
     message = fields(next(iter(items(head.first.get("messages"))), None))
@@ -172,9 +171,9 @@ def _opencode_sessions(item: Item) -> _Lines:
 
 
 def _in_database(item: Item) -> Iterator[Mapping[str, Any]]:
-    """Yield each session of opencode's database as ``opencode export`` prints it.
+    """Yield each session of opencode's database in the form that ``opencode export`` prints.
 
-    A copy is read, with the log beside it, since opencode may be running. Sub-agents are left out.
+    A copy is read, with its write-ahead log, as opencode may be running. Sub-agents are left out.
     """
     beside = (item.tree.get(f"{name}-wal") for name in (item.name, f"{item.folder}/{item.name}"))
     with TemporaryDirectory() as folder:

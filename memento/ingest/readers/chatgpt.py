@@ -14,7 +14,7 @@ _ROLES = {"human": "user", "user": "user", "assistant": "assistant"}
 
 
 def is_chatgpt(head: Head) -> bool:
-    """Its conversations are trees: nodes with messages, and the one that was shown last."""
+    """Recognise ChatGPT: conversations are trees of nodes, with the one that was shown last."""
     return any(isinstance(fields(one).get("mapping"), dict) for one in head.records)
 
 
@@ -57,7 +57,7 @@ def _said(talk: Talk, node: str, message: Mapping[str, Any], began: object) -> I
     more = fields(message.get("metadata"))
     role = _ROLES.get(word(author.get("role")))
     hidden = more.get("is_visually_hidden_from_conversation")
-    shown = message.get("recipient") in (None, "all")  # else it is a call of a tool
+    shown = message.get("recipient") in (None, "all")  # other content is a tool call
     if role is None or hidden or not shown or content.get("content_type") not in _SPOKEN:
         return
     parts = [_part(part) for part in items(content.get("parts"))]
@@ -69,18 +69,18 @@ def _said(talk: Talk, node: str, message: Mapping[str, Any], began: object) -> I
 
 
 def _part(part: object) -> str:
-    """Return the words of a part: a text, or the transcript of what was spoken."""
+    """Return the text of a part: written, or the transcript of speech."""
     spoken = fields(part).get("content_type") == "audio_transcription"
     return part if isinstance(part, str) else word(fields(part).get("text")) if spoken else ""
 
 
 def is_claude(head: Head) -> bool:
-    """Its conversations have a list of messages by that name."""
+    """Recognise claude.ai: conversations have a list ``chat_messages``."""
     return head.any_has("chat_messages")
 
 
 def read_claude(item: Item, _how: How) -> Iterator[Draft]:
-    """Read each conversation; what files hold that were attached is not the user's words."""
+    """Read each conversation, without the text of attached files, which the user did not write."""
     for _, value in values(item):
         chat = fields(value)
         session = word(chat.get("uuid")) or f"{word(chat.get('name'))} {chat.get('created_at')}"

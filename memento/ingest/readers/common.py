@@ -1,4 +1,4 @@
-"""What readers share: their options, a turn, a moment, a text without what an agent put in."""
+"""Shared by the readers: options, turns, times, and removal of what an agent added to a text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TAGS = (
 )
 _HARNESS = re.compile(rf"<(/?)({_TAGS})>")
 _MARKS = dict.fromkeys(map(ord, "\u200e\u200f\u202a\u202b\u202c\u2066\u2067\u2068\u2069\ufeff"))
-"""Marks of the direction of writing, which apps put around names and attachments."""
+"""Text-direction marks, which apps put around names and attachments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,9 @@ class How:
     """How a file is read.
 
     Attributes:
-        me: Name, id or address by which the user is called in chats of several people.
-        map: Fields of a draft to the columns or fields of the file that fill them.
-        notes: What the reader has to say about the file, each once.
+        me: Name, id or address of the user in chats of several people.
+        map: Maps fields of a draft to the columns or fields of the file that fill them.
+        notes: Remarks of the reader about the file, each once, as keys.
     """
 
     me: str | None = None
@@ -44,21 +44,21 @@ class How:
     notes: dict[str, None] = field(default_factory=dict)
 
     def note(self, text: str) -> None:
-        """Say something about the file."""
+        """Add a remark about the file."""
         self.notes[text] = None
 
     def is_me(self, *names: object) -> bool:
-        """Return whether one of the names of a person is the user's."""
+        """Return whether a person with these names is the user."""
         return self.me is not None and folded(self.me) in map(folded, filter(None, names))
 
 
 def folded(name: object) -> str:
-    """Return a name without case, marks of direction and repeated spaces."""
+    """Return a name in lower case, without direction marks, repeated spaces and a leading ``@``."""
     return " ".join(str(name).translate(_MARKS).casefold().split()).removeprefix("@")
 
 
 def unmarked(text: str) -> str:
-    """Return a text without marks of direction."""
+    """Return a text without text-direction marks."""
     return text.translate(_MARKS)
 
 
@@ -67,10 +67,10 @@ class Talk:
     """A conversation: what its turns have in common.
 
     Attributes:
-        session: Its id where it comes from.
-        uri: Its address.
-        title: What it is called.
-        metadata: What else is known of it.
+        session: Its session id.
+        uri: Its address, for ``Source.uri``.
+        title: Its title, which becomes a tag.
+        metadata: Further metadata of each turn.
     """
 
     session: str
@@ -89,16 +89,16 @@ class Talk:
         trust: Trust | None = None,
         **metadata: Any,
     ) -> Iterator[Draft]:
-        """Yield the draft of one turn; none if nothing was said, several if a great deal.
+        """Yield the draft of one turn: none for a blank text, several for a long one.
 
         Args:
-            text: The words.
+            text: The text.
             turn: Its id within the conversation.
             role: ``user`` or ``assistant``, if it is one of these.
-            actor: Who speaks.
-            at: When.
-            trust: Whose words they are; None for those of the role.
-            metadata: What else is known of it; values that are empty are left out.
+            actor: Name of the speaker.
+            at: When it was said.
+            trust: Trust class of the speaker; None for ``user``.
+            metadata: Further metadata; empty values are left out.
         """
         text = hide(text)
         more = {name: value for name, value in metadata.items() if value}
@@ -119,19 +119,19 @@ class Talk:
     def message(
         self, text: str, turn: str, actor: str, *, mine: bool, at: datetime | None, **metadata: Any
     ) -> Iterator[Draft]:
-        """Yield the draft of a message among people: only the user's own is the user's."""
+        """Yield the drafts of a chat message; trust is ``import`` unless it is the user's."""
         role, trust = ("user", Trust.USER) if mine else (None, Trust.IMPORT)
         return self.turn(text, turn, role=role, actor=actor, at=at, trust=trust, **metadata)
 
 
 def tag(title: object) -> tuple[str, ...]:
-    """Return a title as a tag, unless it is none or too long."""
+    """Return a title as a tuple of one tag; ``()`` if it is blank, too long or no string."""
     said = " ".join(title.split()) if isinstance(title, str) else ""
     return (said,) if 0 < len(said) <= TAG_LIMIT else ()
 
 
 def spoken(text: str) -> str:
-    """Return what a person typed or a model answered, without what the agent put around it."""
+    """Return a message without the tagged sections that a coding agent adds to it."""
     ends: dict[str, list[int]] = defaultdict(list)
     begun: list[re.Match[str]] = []
     for mark in _HARNESS.finditer(text):
@@ -150,7 +150,7 @@ def spoken(text: str) -> str:
 
 
 def text_blocks(content: object, kinds: frozenset[str] = frozenset({"text"})) -> str:
-    """Return the words of a content: a text, or the blocks of these types."""
+    """Return the text of a content field: a string, or the joined blocks of these types."""
     if isinstance(content, str):
         return content
     blocks = content if isinstance(content, Sequence) else ()

@@ -1,4 +1,4 @@
-"""Conversations become episodes, one for each turn: OpenAI, ShareGPT, LoCoMo, lines of speakers."""
+"""Read conversations, an episode for each turn: OpenAI, ShareGPT, LoCoMo, lines of speakers."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class _Talk:
         role: str | None = None,
         at: datetime | None = None,
     ) -> Iterator[Draft]:
-        """Yield the draft of one turn; none if nothing was said in it, several if a great deal."""
+        """Yield the draft of one turn: none for a blank text, several for a long one."""
         text = hide(text)
         for piece in pieces(text, TURN_LIMIT) if text.strip() else ():
             yield Draft(
@@ -73,30 +73,30 @@ class _Talk:
 
 
 def is_chat(head: Head) -> bool:
-    """Its records are messages, lists of them, or hold one by that name."""
+    """Recognise OpenAI messages: records are messages, lists, or objects with ``messages``."""
     first = next(iter(head.records), None)
     listed = isinstance(first, list) and (not first or is_message(first[0]))
     return listed or is_message(first) or "messages" in head.first
 
 
 def is_sharegpt(head: Head) -> bool:
-    """Its records have conversations."""
+    """Recognise ShareGPT: records have a field ``conversations``."""
     return "conversations" in head.first
 
 
 def is_locomo(head: Head) -> bool:
-    """Its records have a conversation, or sessions by their number."""
+    """Recognise LoCoMo: records have a ``conversation``, or numbered sessions."""
     return not head.first.keys().isdisjoint(("conversation", "session_1"))
 
 
 def is_transcript(head: Head) -> bool:
-    """Its first line begins with a speaker, and so does another one."""
+    """Recognise a transcript: the first line and another one begin with a speaker."""
     found = [line for line in head.text.split("\n") if line.strip()]
     return bool(found and _speaker(found[0])) and any(map(_speaker, found[1:]))
 
 
 def _speaker(line: str) -> str:
-    """Return the role with which a line begins, before a colon; ``""`` if there is none."""
+    """Return the role that a line names before a colon; ``""`` if it names none."""
     name, colon, _ = line.partition(":")
     return named(name) if colon and is_one({"role": name}) and name.strip() == name else ""
 
@@ -119,7 +119,7 @@ def read_chat(item: Item, _how: How) -> Iterator[Draft]:
     """Read OpenAI messages: an episode for each message."""
     name = item.plain_name
     for number, (place, value) in enumerate(values(item), start=1):
-        if is_message(value):  # one message a line: the file is the conversation
+        if is_message(value):  # one message per line: the file is one conversation
             yield from _message(value, place, _Talk(name, name), number)
         else:
             yield from _messages(value, place, name, number)
@@ -152,7 +152,7 @@ def _message(
 
 
 def _said(fields: Mapping[str, Any], place: FilePlace) -> Said:
-    """Read a message; what no database can hold is refused, as in every file."""
+    """Read a message; text that a database cannot store is refused, as in every file."""
     try:
         said = read(fields, "message")
     except InvalidInput as error:
@@ -162,7 +162,7 @@ def _said(fields: Mapping[str, Any], place: FilePlace) -> Said:
 
 
 def _first(fields: Mapping[str, Any], names: Sequence[str], place: FilePlace) -> str | None:
-    """Return the first of these fields that is there, numbers as text."""
+    """Return the value of the first of these fields that is set, numbers as text."""
     for name in names:
         value = fields.get(name)
         if value is not None and value != "":

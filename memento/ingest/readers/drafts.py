@@ -1,4 +1,4 @@
-"""JSON objects become memories: their fields are the arguments of ``add``."""
+"""Read JSON objects whose fields are the arguments of ``add``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from memento.types import Draft, Kind, Source, Tier, Trust
 
 
 def is_drafts(head: Head) -> bool:
-    """Its records have a text."""
+    """Recognise drafts: records have a ``text``."""
     empty = head.suffix in {".json", *LINES_SUFFIXES} and not head.text.strip()
     return "text" in head.first or empty or head.records == ([],)
 
@@ -47,7 +47,7 @@ def read_drafts(item: Item, _how: How) -> Iterator[Draft]:
 
 
 def draft_of(fields: Mapping[str, Any], place: FilePlace, name: str) -> Draft:
-    """Check the fields of a draft. An unknown one is an error: it may be a known one misspelled."""
+    """Return a draft with these fields. An unknown field is an error: it may be a typing error."""
     given: dict[str, Any] = {}
     for field, value in fields.items():
         if field not in _FIELDS:
@@ -65,7 +65,7 @@ def _accepted(field: str, value: Any, place: FilePlace) -> Any:
     try:
         return _FIELDS[field](field, value, place)
     except InvalidInput as error:
-        if error.field == "path":  # it has its place already
+        if error.field == "path":  # its message names the place already
             raise
         raise place.at(error.field).error(error.problem) from error
 

@@ -25,25 +25,25 @@ _AWAY = frozenset({"spam", "trash"})
 
 
 def is_mail(head: Head) -> bool:
-    """It begins with an envelope and the fields of a message, or is one message by its name."""
+    """Recognise mail: an mbox envelope and header fields, or the suffix of a single message."""
     first, _, rest = head.data.partition(b"\n")
     fields = rest[:100].decode("ascii", "replace") if _BEGIN.match(first) else head.text
     return bool(_FIELD.match(fields)) and (fields is not head.text or head.suffix == ".eml")
 
 
 def read_mail(item: Item, how: How) -> Iterator[Draft]:
-    """Read each message: what was written, without what is quoted, attached or signed."""
+    """Read the text of each message, without quotations, attachments and signature."""
     from email import message_from_bytes, policy  # noqa: PLC0415 - slow to load, for mail only
 
     for data in _messages(item):
         try:
             yield from _said(message_from_bytes(data, policy=policy.default), data, how)
         except (ValueError, LookupError, AttributeError, TypeError, RecursionError):
-            how.note("a damaged message was left out")  # a field that the parser cannot take
+            how.note("a damaged message was left out")  # a header field that the parser cannot read
 
 
 def _messages(item: Item) -> Iterator[bytes]:
-    """Yield the messages; what is longer than one may be is cut off."""
+    """Yield the messages, each cut to the maximum length."""
     held: list[bytes] = []
     size, blank = 0, True
     with item.open() as stream:
@@ -94,7 +94,7 @@ def _body(mail: EmailMessage) -> str:
 
 
 def _written(text: str) -> str:
-    """Return what the sender wrote: nothing that is quoted, and no signature."""
+    """Return what the sender wrote, without quoted lines and signature."""
     kept: list[str] = []
     for line in text.replace("\r\n", "\n").split("\n"):
         if line.rstrip("\n") == "-- ":

@@ -1,4 +1,4 @@
-"""Memories of other systems: facts that a model wrote or chose, so none of them is the user's."""
+"""Memories of other systems: a model wrote or chose them, so they are trusted as the agent's."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FIELD = re.compile(r"\| (Source|Filed|Added by) \| (.*) \|\s*")
 
 
 def _fact(text: str, system: str, own_id: str, more: dict[str, Any], **given: Any) -> Draft:
-    """Make a fact of another system; ``at`` is its time as it stands there."""
+    """Return the draft of a fact from another system; ``at`` is its time as written there."""
     at = moment(given.pop("at", None))
     metadata = {name: value for name, value in more.items() if value not in (None, "", [], {})}
     return Draft(
@@ -32,13 +32,13 @@ def _fact(text: str, system: str, own_id: str, more: dict[str, Any], **given: An
 
 
 def is_mem0(head: Head) -> bool:
-    """Its records have a memory, and an id or a hash."""
+    """Recognise mem0: records have a ``memory``, and an id, hash or user id."""
     first = fields(next(iter(items(head.first.get("results"))), None)) or head.first
     return isinstance(first.get("memory"), str) and bool(first.keys() & {"id", "hash", "user_id"})
 
 
 def read_mem0(item: Item, _how: How) -> Iterator[Draft]:
-    """Read what ``get_all`` gives: a fact for each memory."""
+    """Read the result of mem0's ``get_all``: a fact for each memory."""
     within = "results" if "results" in item.head.first else ""
     for _, value in values(item, within):
         one = fields(value)
@@ -52,7 +52,7 @@ def read_mem0(item: Item, _how: How) -> Iterator[Draft]:
 
 
 def is_server_memory(head: Head) -> bool:
-    """Its lines are entities and relations, or it is a graph of both."""
+    """Recognise the MCP server "memory": lines of entities and relations, or a graph of both."""
     first = head.first
     line = first.get("type") in ("entity", "relation") and (
         "entityType" in first or "relationType" in first
@@ -90,7 +90,7 @@ def _graph(item: Item) -> Iterator[Mapping[str, Any]]:
 
 
 def is_mempalace(head: Head) -> bool:
-    """It is a room of an export: drawers that are quoted, each with a table of where it is from."""
+    """Recognise MemPalace: a Markdown file with quoted drawers, each with a table of its origin."""
     return head.suffix == ".md" and head.text.startswith("# ") and "\n| Added by | " in head.text
 
 

@@ -1,7 +1,7 @@
-"""Text and Markdown become facts: a paragraph each, with what the note says about itself.
+"""Read text and Markdown: a fact for each paragraph, with the fields of the note's header.
 
-The header of a note gives its tags, its date and other fields; ``[[links]]`` are kept as the names
-of the notes that they lead to, and whoever stores the facts links them.
+The header of a note gives its tags, its date and other metadata. ``[[links]]`` become the names of
+the notes that they lead to; the caller that stores the facts links them.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ LONGEST_FIELD = 1_000
 
 
 def read_text(item: Item, _how: How) -> Iterator[Draft]:
-    """Read plain text: a fact for each paragraph, found by its neighbours as well."""
+    """Read plain text: a fact for each paragraph, which is also found by its neighbours."""
     like = replace(document(item.plain_name, session=item.plain_name), metadata={})
     for paragraph in paragraphs(line for _, line in lines(item)):
         yield from facts(paragraph, like)
 
 
 def is_markdown(head: Head) -> bool:
-    """It is by its name."""
+    """Recognise Markdown by its suffix."""
     return head.suffix in SUFFIXES
 
 
@@ -61,13 +61,13 @@ def read_markdown(item: Item, how: How) -> Iterator[Draft]:
 
 
 def is_basic_memory(head: Head) -> bool:
-    """Its header has a permalink."""
+    """Recognise basic-memory: Markdown with a permalink in its header."""
     header = head.text.split("\n---", 1)[0]
     return is_markdown(head) and header.startswith("---") and bool(_PERMALINK.search(header))
 
 
 def read_basic_memory(item: Item, how: How) -> Iterator[Draft]:
-    """Read a note of basic-memory: its observations and relations are facts of their own."""
+    """Read a note of basic-memory: each observation and each relation is a separate fact."""
     header, rest = front_matter(line for _, line in lines(item))
     told = header_fields(header, how)
     title = word(told.get("title"))
@@ -103,7 +103,7 @@ def _with(like: Draft, tags: Iterable[str], metadata: Mapping[str, Any]) -> Draf
 
 
 def _facts(paragraph: str, like: Draft, headings: Iterable[str]) -> Iterator[Draft]:
-    """Make facts of a paragraph; its links become names, in the text and beside it."""
+    """Yield the facts of a paragraph; links become names in the text and in the metadata."""
     text = _BLOCK_ID.sub("", _COMMENT.sub("", paragraph))
     links = [found[2].strip() for found in _LINK.finditer(text) if not found[1]]
     names = list(dict.fromkeys(filter(None, links)))[:MAX_ITEMS]
@@ -113,7 +113,7 @@ def _facts(paragraph: str, like: Draft, headings: Iterable[str]) -> Iterator[Dra
 
 
 def _like(name: str, told: Mapping[str, Any]) -> Draft:
-    """Return what the facts of a note have in common, by its header."""
+    """Return a draft without text, with the fields that a note's header gives its facts."""
     names = [one for field in ("tags", "tag") for one in _several(told.get(field))]
     tags = [one.removeprefix("#") for one in names]
     aliases = [one for one in _several(told.get("aliases")) if tag(one)]
@@ -129,13 +129,13 @@ def _like(name: str, told: Mapping[str, Any]) -> Draft:
 
 
 def _several(value: object) -> list[str]:
-    """Return a list of a header, which may be written as a text with commas."""
+    """Return a list in a header, which may be one string separated by commas or spaces."""
     parts = value.replace(",", " ").split() if isinstance(value, str) else map(word, items(value))
     return [one.strip() for one in parts if one.strip()]
 
 
 def header_fields(header: list[str], how: How) -> dict[str, Any]:
-    """Parse the header of a note; one that is no YAML is left out, and so are references."""
+    """Parse the header of a note; {}, with a remark, if it is not plain YAML, see `_is_plain`."""
     if not header:
         return {}
     import yaml  # noqa: PLC0415 - for notes with a header only
@@ -152,7 +152,7 @@ def header_fields(header: list[str], how: How) -> dict[str, Any]:
 
 
 def _is_plain(events: Iterable[Any]) -> bool:
-    """Return whether YAML has no references, of which a few fill any memory, and is not deep."""
+    """Return whether YAML is not deep and has no aliases, a few of which can fill all memory."""
     from yaml import AliasEvent, CollectionEndEvent, CollectionStartEvent  # noqa: PLC0415 - as above
 
     depth = 0

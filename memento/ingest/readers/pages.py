@@ -1,6 +1,6 @@
-"""Web pages become facts, as Markdown would.
+"""Read web pages into facts, like Markdown.
 
-Every step is linear in the size of the file, whatever a page leaves open.
+Every step takes time linear in the size of the file, even if no element is closed.
 """
 
 from __future__ import annotations
@@ -89,10 +89,10 @@ def visible(page: str) -> Iterator[tuple[str, str]]:
 
 
 class _Open:
-    """The elements that are open at a place of the page.
+    """The stack of open elements.
 
     Attributes:
-        hidden: How many of them are hidden.
+        hidden: Number of hidden elements among them.
     """
 
     def __init__(self) -> None:
@@ -101,7 +101,7 @@ class _Open:
         self.hidden = 0
 
     def take(self, tag: Tag) -> None:
-        """Open or close elements as a tag says."""
+        """Open or close elements for a tag."""
         name = tag.name
         if name.startswith("/"):
             name = name[1:]
@@ -118,7 +118,7 @@ class _Open:
             self.hidden += hidden
 
     def _close(self, names: Collection[str], around: Collection[str]) -> None:
-        """Close the innermost of some elements, and those in it, unless one around it is nearer."""
+        """Close the innermost element with one of the names, unless it is outside an ``around``."""
         if not any(self._count[name] for name in names):
             return
         for depth, (name, _) in enumerate(islice(reversed(self._stack), _DEEP), start=1):
@@ -136,7 +136,7 @@ class _Open:
 
 
 def _around(name: str) -> Collection[str]:
-    """Return the elements out of which an end tag does not reach."""
+    """Return the elements that shield those outside them from this end tag."""
     if name in _TABLE:
         return () if name == "table" else ("table",)
     if name == "li":
@@ -181,7 +181,7 @@ def _pieces(page: str) -> Iterator[Tag | str]:
 
 
 def _attributes(page: str, at: int) -> tuple[dict[str, str], int]:
-    """Read the attributes of a tag; returns them and the place after the tag."""
+    """Return the attributes of a tag, and the position after the tag."""
     found: dict[str, str] = {}
     while (one := _ATTRIBUTE.match(page, at)) is not None:
         found.setdefault(one[1].lower(), one[2] or one[3] or one[4] or "")
@@ -191,7 +191,7 @@ def _attributes(page: str, at: int) -> tuple[dict[str, str], int]:
 
 
 def _past(page: str, name: str, at: int) -> int:
-    """Return the place after the end of an element that is never shown, which began before."""
+    """Return the position after the end of an element that is never shown, from inside it."""
     depth = 1
     while depth:
         found = _UNSEEN[name].search(page, at)
@@ -203,21 +203,21 @@ def _past(page: str, name: str, at: int) -> int:
 
 
 def _after(page: str, end: str, start: int) -> int:
-    """Return the place after the next ``end``; the end of the page if there is none."""
+    """Return the position after the next ``end``; the end of the page if there is none."""
     found = page.find(end, start)
     return len(page) if found == -1 else found + len(end)
 
 
 _SPACE = re.compile(r"\s+")
 _NUMBER = re.compile(r"&#0*([0-9]{1,8})[0-9]*")
-"""A character by its number; Python refuses numbers of thousands of digits."""
+"""A numeric character reference; Python refuses numbers of thousands of digits."""
 _HEADING = re.compile(r"h[1-6]")
 _PAGE = re.compile(r"\s*(?:<!doctype html|<html[\s>])", re.IGNORECASE)
 _LINES = {"br", "li", "tr", "dt", "dd", "option", "caption"}
 
 
 def is_html(head: Head) -> bool:
-    """It is one by its name, or begins as one."""
+    """Recognise HTML by its suffix or its first tag."""
     return head.suffix in {".html", ".htm", ".xhtml"} or bool(_PAGE.match(head.text))
 
 
@@ -257,7 +257,7 @@ def html_blocks(page: str) -> Iterator[tuple[int, str]]:
 
 
 def _closed(level: int, said: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Yield a block, if it has any text."""
+    """Yield a block, if it is not blank."""
     tidy = [" ".join(line.split()).strip("| ") for line in "".join(said).split("\n")]
     text = "\n".join(line for line in tidy if line not in ("", "-"))
     if text:

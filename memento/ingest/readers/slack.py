@@ -1,4 +1,4 @@
-"""Exports of Slack: a folder for each channel, in it a file for each day, and the people."""
+"""Exports of Slack: a folder for each channel with a file for each day, and ``users.json``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LINK = re.compile(
 
 
 def is_slack(head: Head) -> bool:
-    """Its messages have a time stamp of its own kind, and a type."""
+    """Recognise Slack: messages have a Slack time stamp and a type."""
     known = head.records and all(
         isinstance(one, dict) and isinstance(one.get("ts"), str) and one.get("type") == "message"
         for one in head.records[:-1] or head.records
@@ -61,20 +61,20 @@ def read_slack(item: Item, how: How) -> Iterator[Draft]:
 
 @lru_cache(maxsize=2)
 def _people(users: Item | None) -> dict[str, Mapping[str, Any]]:
-    """Return the people of an export by id; each of its files needs them."""
+    """Return the people of an export by id; every file of the export needs them."""
     found = [fields(value) for _, value in values(users)] if users is not None else []
     return {word(one.get("id")): one for one in found}
 
 
 def _names(person: Mapping[str, Any]) -> list[str]:
-    """Return what a person is called, the name that others see first."""
+    """Return the names of a person, the display name first."""
     own = fields(person.get("profile")) or person
     named = (own.get("display_name"), own.get("real_name"), person.get("real_name"))
     return [name for name in map(word, (*named, person.get("name"))) if name]
 
 
 def _plain(text: str, people: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return a text with people by name and links as they are read."""
+    """Return a text with ids of people replaced by names, and links by what they show."""
 
     def mention(found: re.Match[str]) -> str:
         named = _names(people.get(found[1], {}))

@@ -1,4 +1,4 @@
-"""Tables become facts, one for each row; and records become what ``--map`` says of their fields."""
+"""Read tables, a fact for each row, and JSON records by the field names of ``--map``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LISTS = frozenset({"tags", "aliases"})
 
 
 def is_csv(head: Head) -> bool:
-    """It is by its name."""
+    """Recognise CSV by its suffix."""
     return head.suffix in {".csv", ".tsv"}
 
 
@@ -63,7 +63,7 @@ def _check_columns(how: How, header: list[str], place: FilePlace) -> None:
 
 
 def _mapped(record: Mapping[str, Any], how: How, place: FilePlace, item: Item) -> Iterator[Draft]:
-    """Yield the draft of a record; a record without a text has nothing to remember."""
+    """Yield the draft of a record; none, with a remark, if it has no text."""
     given = {name: _value(name, _at(record, path)) for name, path in how.map.items()}
     given = {name: value for name, value in given.items() if value not in (None, "", [])}
     if not str(given.get("text", "")).strip():
@@ -76,7 +76,7 @@ def _mapped(record: Mapping[str, Any], how: How, place: FilePlace, item: Item) -
 
 
 def _at(record: Mapping[str, Any], path: str) -> Any:
-    """Return a field by its name, or by the names that lead to it: ``body.text``."""
+    """Return a field by its name, or a nested one by its path, such as ``body.text``."""
     if path in record:
         return record[path]
     for step in path.split("."):
@@ -85,7 +85,7 @@ def _at(record: Mapping[str, Any], path: str) -> Any:
 
 
 def _value(field: str, value: Any) -> Any:
-    """Return what a field of a draft takes; all that a table has is text."""
+    """Convert a value, which a table gives as text, to the type of a draft's field."""
     if field in _LISTS and isinstance(value, str):
         return [one.strip() for one in re.split(r"[,;]", value) if one.strip()]
     if field in _TIMES and value is not None:
@@ -112,7 +112,7 @@ def _rows(item: Item) -> Iterator[tuple[FilePlace, list[str]]]:
 
 
 def parse_map(given: list[str]) -> dict[str, str]:
-    """Read ``field=column`` pairs, several of them with commas between.
+    """Parse ``field=column`` pairs; one argument may have several, separated by commas.
 
     >>> parse_map(["text=body,occurred_at=date"])
     {'text': 'body', 'occurred_at': 'date'}

@@ -1,4 +1,4 @@
-"""Exports of Telegram: one chat, or all of them and who the user is."""
+"""Exports of Telegram: one chat, or all chats, which also names the user."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PERSONAL = frozenset({"saved_messages"})
 
 
 def is_telegram(head: Head) -> bool:
-    """A chat has a type and messages that name whom they are from; an export has its chats."""
+    """Recognise Telegram: a chat with a type and messages with senders, or an export of chats."""
     first = head.first
     message = fields(next(iter(items(first.get("messages"))), None))
     one = first.keys() >= {"type", "id", "messages"} and message.keys() >= {"id", "type", "date"}
@@ -25,7 +25,7 @@ def _is_empty(first: Mapping[str, Any]) -> bool:
 
 
 def read_telegram(item: Item, how: How) -> Iterator[Draft]:
-    """Read the messages; only an export of all chats tells who the user is."""
+    """Read the messages; only an export of all chats names the user."""
     head = item.head.first
     owner = fields(head.get("personal_information"))
     own = f"user{word(owner.get('user_id'))}" if owner.get("user_id") else ""
@@ -42,7 +42,7 @@ def _said(
     chat: Mapping[str, Any], message: Mapping[str, Any], how: How, own: str
 ) -> Iterator[Draft]:
     if message.get("type") != "message":
-        return  # a call, a joining
+        return  # a service message, such as a call
     text = _text(message.get("text"))
     sender, sender_id = word(message.get("from")), word(message.get("from_id"))
     forwarded = word(message.get("forwarded_from"))
@@ -62,7 +62,7 @@ def _said(
 
 
 def _text(content: object) -> str:
-    """Return the words of a message; bold ones, links and mentions are parts of their own."""
+    """Return the text of a message, which may be a list of plain and formatted parts."""
     parts = [content] if isinstance(content, str) else items(content)
     return "".join(
         part if isinstance(part, str) else word(fields(part).get("text")) for part in parts

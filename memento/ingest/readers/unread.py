@@ -1,4 +1,4 @@
-"""Shapes of files that are known and are not read: what each is, and what to do instead."""
+"""Files that are recognised but not read: what each is, and what to do instead."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _FIELDS: tuple[tuple[frozenset[str], str], ...] = (
 
 
 def no_text(head: Head) -> str:
-    """Return what a file is that is not a text and is known; ``""`` for any other."""
+    """Return what a known binary file is, and what to do; ``""`` for any other file."""
     for beginning, said in _BEGINNINGS:
         if head.data.startswith(beginning):
             return said
@@ -81,7 +81,7 @@ def no_text(head: Head) -> str:
 
 
 def known(head: Head) -> str:
-    """Return what a file is that is known and not read; ``""`` for any other."""
+    """Return what a known file is that is not read, and what to do; ``""`` for any other file."""
     if said := no_text(head):
         return said
     if '<div class="page_wrap">' in head.text:

@@ -44,14 +44,14 @@ _ORDERS = {"day first": (1, 0), "month first": (0, 1)}
 
 
 def is_whatsapp(head: Head) -> bool:
-    """Its first line begins with a date and a time, and one of the first names somebody."""
+    """Recognise WhatsApp: the first line starts with date and time, and an early one has a name."""
     first = [line for line in head.text.split("\n") if line.strip()][:20]
     found = [_stamped(line) for line in first]
     return bool(found and found[0]) and any(one and _NAMED.match(one[1]) for one in found)
 
 
 def _stamped(line: str) -> tuple[re.Match[str], str] | None:
-    """Return the date and time of a line and what comes after; None if it goes on with a text."""
+    """Return the time stamp of a line and the rest; None for a continuation line."""
     line = line.lstrip("\u200e\u200f\u202a\ufeff").replace("\u202f", " ").replace("\xa0", " ")
     stamp = _STAMP.match(line)
     return None if stamp is None else (stamp, line[stamp.end() :])
@@ -80,14 +80,14 @@ def read_whatsapp(item: Item, how: How) -> Iterator[Draft]:
 
 
 def _title(item: Item) -> str:
-    """Return whom the chat is with, by the name of its file or folder."""
+    """Return the name of the chat, from that of its file or folder."""
     place = PurePosixPath(item.plain_name)
     name = item.folder.removesuffix(".zip") if place.stem == "_chat" else place.stem
     return _TITLE.sub("", name, count=1).strip() or name
 
 
 def _messages(item: Item) -> Iterator[tuple[re.Match[str], str, str]]:
-    """Yield (date and time, name, text) of each message; a text may have many lines."""
+    """Yield (time stamp, name, text) of each message; a text may have many lines."""
     stamp, actor, said = None, "", [""]
     for _, line in lines(item):
         found = _stamped(line)
@@ -97,14 +97,14 @@ def _messages(item: Item) -> Iterator[tuple[re.Match[str], str, str]]:
         if stamp is not None:
             yield stamp, actor, "\n".join(said)
         named = _NAMED.match(found[1])
-        stamp = found[0] if named else None  # without a name it is a notice
+        stamp = found[0] if named else None  # a line without a name is a notice
         actor, said = (unmarked(named[1]).strip("~ "), [named[2]]) if named else ("", [])
     if stamp is not None:
         yield stamp, actor, "\n".join(said)
 
 
 def _order(item: Item, how: How) -> str:
-    """Find out whether the day or the month comes first."""
+    """Return ``day first`` or ``month first``, whichever the dates of the file fit better."""
     stamps = [found[0] for _, line in lines(item) if (found := _stamped(line))]
     dates = list(dict.fromkeys((one["a"], one["b"], one["c"]) for one in stamps))
     if any(len(one[0]) == 4 for one in dates):  # noqa: PLR2004 - a year
@@ -140,4 +140,4 @@ def _when(stamp: re.Match[str], order: str) -> datetime | None:
     try:
         return datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     except ValueError:
-        return None  # a day that is in no calendar
+        return None  # no valid date
