@@ -210,7 +210,7 @@ def setup(
 
 
 class _Done(NamedTuple):
-    """What set-up did, or would do."""
+    """What set-up did, or in a dry run would do."""
 
     value: dict[str, Any]
     lines: list[str]
@@ -229,7 +229,7 @@ def _set_up(
     dry_run: bool = False,
     yes: bool,
 ) -> _Done:
-    """Plan for all agents, then write; an agent that cannot be set up does not stop the others."""
+    """Plan for all agents, then write; continue after an agent that cannot be set up."""
     planned: dict[Agent, list[Change]] = {}
     done = _Done({"agents": {}}, [], [])
     for agent in chosen:

@@ -58,7 +58,7 @@ def forget(
     with store.open() as memory:
         if source is None:
             names = [id_of(memory, one) for one in ids or ()]
-            if len(names) > 1:  # one change, which `undo` takes back as one
+            if len(names) > 1:  # one change, which one `undo` takes back
                 memory.forget_many(ids=names)
             return each(memory, names, memory.forget, lambda _one: "forgotten")
         found = memory.quarantine.forget_source(source, dry_run=dry_run)
@@ -125,7 +125,7 @@ def restore(
 
 
 def _hidden(memory: MemoryManager, name: str) -> str:
-    """Return the id of a memory, which a key names after it was forgotten, too."""
+    """Return the id of a memory; a key also finds one that was forgotten."""
     try:
         return id_of(memory, name)
     except NotFound:
@@ -166,7 +166,7 @@ def correct(
 
 
 def replaced(memory: MemoryManager, old: Memory) -> str:
-    """Say which memory was replaced, and how to take that back."""
+    """Return a note on which memory was replaced, and how to undo that."""
     (last,) = memory.changes.list(id=old.id, limit=1)
     return f"replaces {short(old.id)}: {old.text} (undo: `memento undo {last.number}`)"
 
@@ -257,7 +257,7 @@ def undo(
 
 
 def _last(memory: MemoryManager, *, yes: bool) -> tuple[int | None, int | None]:
-    """Find the newest change that can be undone, or its run, and let the user agree to it."""
+    """Return the newest change that can be undone, or its run, after the user has confirmed it."""
     found = next((one for one in memory.changes.list(limit=1_000) if _is_open(one)), None)
     if found is None:
         raise NothingToUndo(None, "there is no change to undo; `memento forget ID` hides a memory")
@@ -286,7 +286,7 @@ def _is_open(one: Change) -> bool:
 
 
 def _plan(memory: MemoryManager, whole: Sequence[Change]) -> Iterable[str]:
-    """Say for each memory of changes, the newest first, what an undo makes of it."""
+    """Return a line for each memory of the changes (newest first): what an undo does to it."""
     lines: dict[str, str] = {}
     for one in whole:
         for name in one.changed:
@@ -304,7 +304,7 @@ def _plan(memory: MemoryManager, whole: Sequence[Change]) -> Iterable[str]:
 
 
 def _why(memory: MemoryManager, change: int | None) -> str:
-    """Say why a memory was left as it is."""
+    """Return why a memory was left as it is."""
     if change is None:
         return "left as it is: it is locked, or another memory holds its place"
     kinds = [one.kind for one in memory.changes.list(limit=1_000) if one.number == change]
@@ -313,7 +313,7 @@ def _why(memory: MemoryManager, change: int | None) -> str:
 
 
 class Keep(StrEnum):
-    """The part of a pair that remains."""
+    """Which memories of a pair remain."""
 
     A = "a"
     B = "b"

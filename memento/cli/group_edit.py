@@ -48,7 +48,7 @@ _LISTS = {"tags", "aliases"}
 
 
 def _expiry(text: str) -> float:
-    """Read a length of time, or ``never``."""
+    """Parse a length of time, or ``never``."""
     return math.inf if text == "never" else seconds_of(text)
 
 
@@ -138,7 +138,7 @@ def set_(
     if not fixed and not lists and key is None and archived is None:
         raise InvalidInput("ID", "say what to set, such as --tag +NAME or --pin")
 
-    memory = together(memory)  # one undo takes it back
+    memory = together(memory)  # one change for `undo`
 
     def change(name: str) -> Memory:
         old = memory.get(name)
@@ -155,7 +155,7 @@ def set_(
 
 
 def _state(found: Memory) -> str:
-    """Say what can be set and is, on one line."""
+    """Return the settable fields that are set, on one line."""
     parts = [found.status.value, found.tier.value, f"importance {found.importance:.2f}"]
     parts += ["pinned"] * found.pinned + ["locked"] * (found.lock is not None)
     parts += [f"key {found.key}"] * bool(found.key) + [f"#{tag}" for tag in found.tags]
@@ -164,7 +164,7 @@ def _state(found: Memory) -> str:
 
 
 def _signed(now: Iterable[str], name: str, given: Sequence[str]) -> list[str]:
-    """Return the names with those of +NAME, without those of -NAME."""
+    """Return the names after adding those of ``+NAME`` and removing those of ``-NAME``."""
     left = list(now)
     for one in given:
         sign, word = (one[0], one[1:]) if one[:1] in {"+", "-"} else ("+", one)
@@ -177,7 +177,7 @@ def _signed(now: Iterable[str], name: str, given: Sequence[str]) -> list[str]:
 def _lists(
     old: Memory, tags: Sequence[str], aliases: Sequence[str], metadata: Sequence[str]
 ) -> dict[str, Any]:
-    """Work out the tags, names and fields of a memory after the signed ones."""
+    """Return the arguments of ``update`` for changes of tags, aliases and metadata."""
     changes: dict[str, Any] = {}
     if tags:
         changes["tags"] = _signed(old.tags, "--tag", tags)
@@ -201,7 +201,7 @@ def _aliases(old: Memory, wanted: Sequence[str]) -> dict[str, Any]:
 
 
 def _rekeyed(memory: MemoryManager, old: Memory, key: str) -> Memory:
-    """Put a memory into another slot: a new one of the same content supersedes it."""
+    """Give a memory another key: a new memory of the same content supersedes it."""
     names = {field.name for field in fields(Draft)} & {field.name for field in fields(Memory)}
     same = {name: getattr(old, name) for name in names - {"id", "key"}}
     expires = None if old.expires_at is None else old.expires_at - memory.store.clock()
@@ -239,14 +239,14 @@ def edit(memory: MemoryManager, id: Id) -> Shown:  # noqa: A002 - the field's ow
 
 
 def _written(found: Memory) -> str:
-    """Write the fields of a memory as TOML between two fences, and its text."""
+    """Return the fields of a memory as TOML between two ``+++`` lines, and its text."""
     said = {name: getattr(found, name) for name in EDITED}
     lines = [f"{name} = {_toml(value)}" for name, value in said.items()]
     return "\n".join(["+++", *lines, "+++", found.text, ""])
 
 
 def _toml(value: Any) -> str:
-    """Write a value as TOML has it; what is not set is an empty string."""
+    """Format a value as TOML; None becomes an empty string."""
     if isinstance(value, datetime):
         return value.astimezone(zone()).isoformat()
     if isinstance(value, tuple):
@@ -255,7 +255,7 @@ def _toml(value: Any) -> str:
 
 
 def _edited(text: str, old: Memory) -> tuple[Path, str]:
-    """Let the user edit a text; returns the file and what it then holds."""
+    """Let the user edit a text; return the file and its new content."""
     named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not named and not (sys.stdin.isatty() and sys.stdout.isatty()):
         problem = "is needed without a terminal; or use `memento correct` or `memento set`"
@@ -280,7 +280,7 @@ def _edited(text: str, old: Memory) -> tuple[Path, str]:
 
 
 def _read(text: str) -> tuple[Mapping[str, Any], str]:
-    """Read the fields and the text of an edited memory."""
+    """Parse the fields and the text of an edited memory."""
     lines = text.split("\n")
     fences = [number for number, line in enumerate(lines) if line.rstrip() == "+++"][:2]
     if len(fences) != 2 or fences[0]:  # noqa: PLR2004 - one at each end
@@ -294,7 +294,7 @@ def _read(text: str) -> tuple[Mapping[str, Any], str]:
 
 
 def _value(name: str, value: Any) -> Any:
-    """Check the value of a field as far as `update` does not; a moment may be in words."""
+    """Return the value of a field, with moments in words parsed; check what `update` does not."""
     if name in _MOMENTS and value != "" and getattr(value, "tzinfo", None) is None:
         return coming_moment_of(str(value))
     if name in _LISTS and not (isinstance(value, list) and {*map(type, value)} <= {str}):
@@ -305,7 +305,7 @@ def _value(name: str, value: Any) -> Any:
 
 
 def _changes(old: Memory, wanted: Mapping[str, Any], text: str, now: datetime) -> dict[str, Any]:
-    """Work out the arguments of an update from the fields that differ; a line less is no change."""
+    """Return the arguments of ``update`` for the fields that differ; a removed line is unchanged."""
     changes = {
         name: (value if value != "" or name == "scope" else None)
         for name, value in wanted.items()

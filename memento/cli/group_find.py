@@ -45,7 +45,7 @@ AsOf = Annotated[
 
 
 class Match(StrEnum):
-    """Ways in which ``retrieve`` treats names in the query."""
+    """How ``retrieve`` treats names in the query."""
 
     AUTO = "auto"
     NAMES = "names"
@@ -180,7 +180,7 @@ COLUMNS = ("id", "occurred_at", "tier", "kind", "status", "scope", "key", "tags"
 
 
 def columns_of(text: str) -> list[str]:
-    """Read the names of fields of a memory, joined by commas."""
+    """Parse a comma-separated list of a memory's fields."""
     names, known = text.split(","), Memory.__dataclass_fields__
     for name in names:
         if name not in known:
@@ -307,7 +307,7 @@ def value(
 
 
 class NoValue(NotFound):
-    """No memory holds the slot."""
+    """The key has no value."""
 
     def __init__(self, key: str) -> None:
         super().__init__(key)

@@ -191,7 +191,7 @@ _TO_MEMORIES: tuple[Action, ...] = ("added", "updated", "conflict", "forgotten")
 
 
 def _agree_to(plan: Synced) -> None:
-    """Show what would become of memories and ask; refuse if stdin is not a terminal."""
+    """Show what would change and ask for confirmation; refuse if stdin is not a terminal."""
     if not sys.stdin.isatty():
         raise InvalidInput("--yes", "is needed without a terminal, or --dry-run")
     for line in _vault_lines(plan):
@@ -257,7 +257,7 @@ def import_(
     if file == "-":
         say_stdin()
     with ExitStack() as opened:
-        if not store.exists:  # a file that is refused makes no store
+        if not store.exists:  # a refused file creates no store
             stream, name = opened.enter_context(whole(source))
             verify(stream, name)
             stream.seek(0)
@@ -347,7 +347,7 @@ def stats(
 
 
 def _counts(memory: MemoryManager, by: By) -> Shown:
-    """Show a line for each name, the number first."""
+    """Show a line for each name, with its number first."""
     if by == "namespace":
         held = memory.store.namespaces()
         found = {"/".join(labels): count for labels, count in held.items()}
@@ -494,7 +494,7 @@ def erase(
 
 
 def _refuse_part(memory: MemoryManager, given: str) -> None:
-    """Refuse a part of an id, which the other commands take: what is erased is named in full."""
+    """Refuse parts of ids, which other commands accept: ``erase`` requires whole ids."""
     with suppress(NotFound):
         whole = memory.store.full_id(given)
         if whole != composed(given):

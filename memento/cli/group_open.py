@@ -64,7 +64,7 @@ def open_page(
 
 
 def _serves(port: int, code: str) -> bool:
-    """Return whether a service there has this store: only that one knows the code."""
+    """Return whether the service at this port has this store, by whether it accepts the code."""
     asked = HTTPConnection(HOST, port, timeout=_PATIENCE)
     try:
         headers = {"Authorization": f"Bearer {code}", "Content-Type": "application/json"}
@@ -77,7 +77,7 @@ def _serves(port: int, code: str) -> bool:
 
 
 def _free(port: int) -> int:
-    """Return a port that is free: this one, if nobody has it."""
+    """Return this port if it is free, else another free one."""
     for wanted in (port, 0):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -100,7 +100,7 @@ def _when_ready(store: Store, port: int, code: str, browser: bool) -> None:
 
 
 def _show(store: Store, port: int, code: str, *, browser: bool) -> str:
-    """Open the address of the page, and print it where no browser opens."""
+    """Open the page in the browser, or print its address if none opens; return the address."""
     there = "" if store.namespace == "default" else f"?ns={quote(store.namespace)}"
     address = f"http://{HOST}:{port}/{there}"
     if not (browser and webbrowser.open(f"{address}#t={code}")):

@@ -171,14 +171,14 @@ def add(
 
 
 def _replaced(memory: MemoryManager, kept: Memory) -> Iterator[str]:
-    """Say which memories a new one replaces, and how to take that back."""
+    """Return notes on which memories a new one replaces, and how to undo that."""
     for last in memory.changes.list(id=kept.id, limit=1):
         for old in map(memory.get, last.changed):
             yield f"replaces {short(old.id)}: {old.text} (undo: `memento undo {last.number}`)"
 
 
 def _left_out(kept: Memory, said: str) -> list[str]:
-    """Say which secrets of a text were not kept."""
+    """Return notes on which secrets were removed from a text."""
     gone = sorted(set(SECRET.findall(kept.text)) - set(SECRET.findall(said)))
     return [f"a secret was left out ({', '.join(gone)})"] * bool(gone)
 
@@ -268,7 +268,7 @@ def ingest(
 
 
 def _check_any(looked: Survey) -> None:
-    """Refuse files of which none can be read."""
+    """Raise an error if none of the files can be read."""
     if not any(one.format for one in looked.found):
         first, more = looked.found[:3], looked.found[3:]
         said = [*(one.problem for one in first), *([f"and {len(more)} more"] * bool(more))]
@@ -284,7 +284,7 @@ def _follow(
     progress: Progress,
     file: Path,
 ) -> Ingested:
-    """Keep a document in parts that follow the file."""
+    """Store a document in parts that are updated when the file changes."""
     from memento.verbs.ingesting import Ingested  # noqa: PLC0415 - used by this command only
 
     began = system_clock()
@@ -302,7 +302,7 @@ def _follow(
 
 
 def _report(read: Sequence[Ingested], status: int, line: Callable[[Ingested], str]) -> Shown:
-    """Say what became of files; what could not be read goes to stderr."""
+    """Report the result for each file; report unreadable files on stderr."""
     for one in read:
         if one.problem:
             warn(f"left out: {one.problem}" if one.left_out else one.problem)
@@ -393,7 +393,7 @@ def observe(
 def _foreseen(
     store: Store, turns: list[dict[str, Any]], session: str | None, scope: str
 ) -> list[Foresight]:
-    """Say what a store would learn; without a store, what a new one would."""
+    """Show what the store would learn; if there is none, what a new store would."""
     with TemporaryDirectory() as empty:
         root = store.root if store.exists else Path(empty)
         with open_at(root, store.namespace, store.embedder) as memory:
@@ -410,7 +410,7 @@ def _foresight_lines(found: list[Foresight]) -> Iterator[str]:
 
 
 def _transcript(text: str) -> list[dict[str, Any]]:
-    """Read a transcript: JSON lines, or speakers before a colon."""
+    """Parse a transcript: JSON lines, or lines with a speaker before a colon."""
     turns: list[dict[str, Any]] = []
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():

@@ -120,7 +120,7 @@ def list_(
 
 
 def _waiting(memory: MemoryManager) -> str:
-    """Say that nothing is listed, and from which sources memories wait."""
+    """Return the line for an empty list, with the sources whose memories are quarantined."""
     sources = (one.source for one in memory.quarantine.list(limit=1_000_000))
     names = sorted({one_line(one.uri or one.kind.value) for one in sources})
     return f"none wait from there, but from {', '.join(names)}" if names else "none wait"

@@ -145,7 +145,7 @@ def serve(
 
 
 class _Open(NamedTuple):
-    """What a process that serves opens: a store, and how it is reached."""
+    """Settings with which a serving process opens the store and its service."""
 
     store: Store
     place: Place
@@ -157,14 +157,14 @@ class _Open(NamedTuple):
 
     @contextmanager
     def opened(self) -> Iterator[tuple[Service, Any]]:
-        """Lend the service, and what answers for it."""
+        """Yield the service and its ASGI application; close the store at the end."""
         with self.store.open() as memory, tokens.kept_at(self.store.address):
             service = _service(memory, self.place, self.names, self.origins, self.rate)
             yield service, _application(service, mem0=self.mem0, page=self.page)
 
 
 def _check_reach(place: Place, host: Sequence[str], anybody: bool, *, safe: bool) -> None:
-    """Refuse to be reached from elsewhere without names, tokens and TLS."""
+    """Refuse a place that other machines reach, unless there are host names, tokens and TLS."""
     if place.is_local:
         return
     if not host:

@@ -132,7 +132,7 @@ def checkpoint(
 
 
 def _object(name: str, text: str) -> dict[str, Any]:
-    """Read a JSON object."""
+    """Parse a JSON object."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:

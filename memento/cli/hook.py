@@ -1,9 +1,8 @@
 """``memento hook AGENT EVENT``: an agent runs it and waits, so it imports next to nothing.
 
-It hands what the agent says to the resident process of the store, and prints its answer. Whatever
-goes wrong, it prints nothing, ends well and in time, and writes a line to the log: an agent must
-not fail because of its memory. ``MEMENTO_HOOKS`` is ``off`` to turn it off, or the most seconds
-that an agent waits.
+It passes the agent's event to the resident process of the store and prints the answer. If anything
+fails, it prints nothing, exits with status 0 in time, and writes a line to the log: an agent must
+not fail because of its memory. ``MEMENTO_HOOKS`` is ``off``, or the maximum time in seconds.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ if TYPE_CHECKING:
 
 SWITCH = "MEMENTO_HOOKS"
 SECONDS = 2.0
-"""Most time that an agent waits, if nothing else is said."""
+"""Default maximum time that an agent waits, in seconds."""
 _MARGIN = 0.1
 _SENT = 0.05
-"""Seconds in which the second call is sent, and done if the process is warm."""
+"""Seconds allowed for the second call: enough to send it, and to finish if the process is warm."""
 _MOST_BYTES = 4 << 20
 _LOG_BYTES = 1 << 20
 USAGE = """\
@@ -36,7 +35,7 @@ agent's model. `memento setup` writes the command into the agent's configuration
 
 
 def run(words: list[str]) -> None:
-    """Answer one event, and end the process unless hooks are off or this only asks for help."""
+    """Answer one event and exit the process; return only if hooks are off, or after the help."""
     if {"-h", "--help"} & {*words}:
         sys.stdout.write(USAGE)
         return
@@ -59,7 +58,7 @@ def _end_late(seconds: float) -> None:
 
 
 def _answer(words: list[str], end: float) -> None:
-    """Ask the resident process of the store, or, if it cannot be reached, open the store here."""
+    """Ask the resident process of the store; if it cannot be reached, open the store here."""
     if len(words) < 2:  # noqa: PLR2004 - these two
         raise ValueError("give the agent and the event; see `memento hook --help`")
     agent, event, *options = words
@@ -79,14 +78,14 @@ def _answer(words: list[str], end: float) -> None:
         found = client.call(root, asked, seconds=end - time.monotonic(), start=True)
     except client.Unreachable as error:
         note(f"{agent} {event}: {error}")
-        if time.monotonic() > end:  # there is a process, and it goes on with it
+        if time.monotonic() > end:  # out of time: a process may still be working on it
             return
         found = _here(root, asked)
     if "error" in found:
         raise RuntimeError(found["error"])
     _print(str(found["text"]))
     if found.get("more"):
-        with suppress(client.Unreachable):  # it is sent, and nobody has to wait for it
+        with suppress(client.Unreachable):  # it is sent; no need to wait
             client.call(root, {**asked, "kept": True}, seconds=_SENT)
 
 
@@ -114,7 +113,7 @@ def _root() -> str:
 
 
 def note(line: str) -> None:
-    """Write a line to the log of hooks, which begins anew when it gets long."""
+    """Append a line to the log of hooks; a log of more than 1 MiB is started anew."""
     from memento.base.home import state_folder  # noqa: PLC0415 - only where something is wrong
 
     folder = state_folder()

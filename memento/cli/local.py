@@ -31,7 +31,7 @@ def short(memory_id: str) -> str:
 
 @cache
 def _zone(name: str | None, system: str | None) -> tzinfo:
-    """Return the zone of the settings, else that of TZ, else the system's, else UTC."""
+    """Return the time zone of the settings, else of ``$TZ``, else of the system, else UTC."""
     config = load().config
     if name or config.timezone != Config().timezone:
         return config.zone
@@ -44,7 +44,7 @@ def _zone(name: str | None, system: str | None) -> tzinfo:
 
 
 def zone() -> tzinfo:
-    """Return the zone in which moments are read and shown."""
+    """Return the time zone in which moments are parsed and shown."""
     return _zone(os.environ.get("MEMENTO_TIMEZONE"), os.environ.get("TZ"))
 
 

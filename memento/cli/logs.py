@@ -1,4 +1,4 @@
-"""The library's log on standard error, such as that it is waiting."""
+"""Show the library's log on stderr, such as that it is waiting."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 
 
 class _Told(logging.Handler):
-    """Prints each line once in a command."""
+    """Prints each line once per command."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ _WAITS = _Told()
 
 
 def attach() -> None:
-    """Print what a user should know: that a command waits, or how a file is read."""
+    """Print what concerns the user: that a command waits, or how a file is read."""
     _WAITS.said.clear()
     logging.getLogger("memento").addHandler(logging.NullHandler())
     for name in ("memento.ledger.lite.gate", "memento.ingest.source"):

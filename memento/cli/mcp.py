@@ -1,7 +1,7 @@
 """``memento mcp``, started without Typer: an agent waits for it at the start of each session.
 
-What it is told is read here if it is plain. Anything else, such as ``--help`` or a mistake, is left
-to the command in ``memento.cli.group_agents``, which ends in `serve` too.
+A plain command line is parsed here. Any other, such as ``--help`` or an invalid one, is left to the
+command in ``memento.cli.group_agents``, which calls `serve` too.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from memento_mcp import Doors
 
 SESSIONS = ("CLAUDE_CODE_SESSION_ID", "COPILOT_AGENT_SESSION_ID")
-"""Variables in which agents say which session runs."""
+"""Environment variables in which agents name the current session."""
 
 
 class Settings(NamedTuple):
-    """What a server is started with; see the options of the command."""
+    """The settings of a server; see the options of the command."""
 
     store: Store
     scope: str | None = None
@@ -41,7 +41,7 @@ class Settings(NamedTuple):
         """The scope in which the agent works.
 
         Raises:
-            InvalidInput: If what was said of it cannot be accepted.
+            InvalidInput: If ``scope`` is invalid, or there is no working folder.
         """
         if self.everywhere and self.scope is not None:
             raise InvalidInput("--everywhere", "contradicts --scope")
@@ -53,7 +53,7 @@ class Settings(NamedTuple):
 
     @property
     def session(self) -> str | None:
-        """The session that the agent says it runs."""
+        """The session that the agent names in the environment; None if it names none."""
         return next((said for name in SESSIONS if (said := os.environ.get(name))), None)
 
 
@@ -64,7 +64,7 @@ _NAMED = {"--root": "named", "--namespace": "namespace", "--embedder": "embedder
 
 
 def settings_of(words: Sequence[str]) -> Settings | None:
-    """Read a plain command line as Typer would; None if it is not plain."""
+    """Parse a plain command line as Typer would; return None if it is not plain."""
     store: dict[str, str] = {}
     for option, field in _NAMED.items():
         if value := os.environ.get(f"MEMENTO_{option[2:].upper()}"):
@@ -89,7 +89,7 @@ def settings_of(words: Sequence[str]) -> Settings | None:
 
 
 def doors_of(settings: Settings) -> Doors:
-    """Return the tools of the server; the store is opened when one needs it.
+    """Return the tools of the server; the store is opened when a tool first needs it.
 
     Raises:
         InvalidInput: If a setting cannot be accepted.
@@ -107,7 +107,7 @@ def doors_of(settings: Settings) -> Doors:
 
 
 def session(resident: Resident, asked: Mapping[str, Any]) -> Session:
-    """Return what serves an agent in the resident process: its handler of the call ``mcp``."""
+    """Handle the call ``mcp`` in the resident process: return what serves the agent."""
     from memento_mcp import Doors, serve_stdio  # noqa: PLC0415 - as above
 
     doors = Doors(
@@ -118,7 +118,7 @@ def session(resident: Resident, asked: Mapping[str, Any]) -> Session:
 
 
 def serve(settings: Settings) -> None:
-    """Serve the agent at the other end of standard input and output until it leaves.
+    """Serve the agent on standard input and output until it disconnects.
 
     Raises:
         InvalidInput: If a setting cannot be accepted.
@@ -133,7 +133,7 @@ def serve(settings: Settings) -> None:
 
 
 def _piped(settings: Settings) -> bool:
-    """Let the resident process of the store serve; tell whether it does."""
+    """Serve through the resident process of the store; return False if that is not possible."""
     from memento.resident.client import Unreachable, settings_here  # noqa: PLC0415 - not if alone
     from memento.resident.pipe import Pipe  # noqa: PLC0415 - as above
 
@@ -151,7 +151,7 @@ def _piped(settings: Settings) -> bool:
     }
     try:
         pipe = Pipe(os.path.realpath(settings.store.root), asked, sys.stdout.buffer)
-    except (InvalidInput, StoreError):  # there is no default store: the model will be told why
+    except (InvalidInput, StoreError):  # no default store: the model is told why
         return False
     except Unreachable as error:
         sys.stderr.write(f"memento: serves this agent in a process of its own: {error}\n")
@@ -166,7 +166,7 @@ def _alone(doors: Doors) -> None:
 
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
     with os.fdopen(os.dup(1), "wb") as answers:
-        os.dup2(2, 1)  # what a library prints must not stand between two messages
+        os.dup2(2, 1)  # prints of libraries must not mix with messages
         serve_stdio(doors, stdout=answers, warm=True)
 
 

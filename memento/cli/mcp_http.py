@@ -1,4 +1,4 @@
-"""``memento mcp --http`` and its tokens: the store of this machine for clients that have one."""
+"""``memento mcp --http``: serve the store over HTTP to clients that have a token."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 STARTS = 15.0
-"""Seconds that the process has to start."""
+"""Maximum time for the process to start, in seconds."""
 
 
 def session(resident: Resident, asked: dict[str, Any]) -> Session:
-    """Return what serves HTTP until the command leaves: the handler of the call ``http``."""
+    """Handle the call ``http``: return what serves HTTP until the command disconnects."""
     host = asked["host"]
     listening = _listening(host, asked["port"])
     port = listening.getsockname()[1]
@@ -38,7 +38,7 @@ def session(resident: Resident, asked: dict[str, Any]) -> Session:
     def doors_of(token: str) -> Doors | None:
         found = tokens.holder(resident.root, token)
         with lock:
-            if found is None:  # perhaps one that was revoked: what it has begun ends, too
+            if found is None:  # perhaps revoked: end what it has begun
                 for gone in opened.keys() - tokens.listed(resident.root):
                     opened.pop(gone).close()
                 return None
@@ -84,7 +84,7 @@ def _doors(resident: Resident, asked: dict[str, Any], token: tokens.Token) -> Do
 
 
 def serve_http(store: Store, address: str, *, more: bool, most: int) -> None:
-    """Serve HTTP through the resident process until the command is ended.
+    """Serve HTTP through the resident process until this command is stopped.
 
     Raises:
         InvalidInput: If the address cannot be used.
@@ -104,7 +104,7 @@ def serve_http(store: Store, address: str, *, more: bool, most: int) -> None:
 
 
 def _serve_once(store: Store, asked: dict[str, Any]) -> None:
-    """Serve until the process ends; another one takes its place then."""
+    """Serve until the resident process ends; the caller then starts another."""
     try:
         opened, answer = connect(store.root, asked, seconds=STARTS, start=True)
     except Unreachable as error:

@@ -1,4 +1,4 @@
-"""The list of commands: its sections, other names for them, and where a missing one went."""
+"""The list of commands: its sections, aliases, and hints for names that are not commands."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Command(TyperCommand):
     """A command whose help names no Python types."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the arguments and options, each with its name and its help."""
+        """Write the names and help texts of the arguments and options."""
         write = formatter.write_dl
 
         def plainly(rows: list[tuple[str, str]], **layout: Any) -> None:
@@ -120,10 +120,10 @@ class Command(TyperCommand):
 
 
 class Menu(TyperGroup):
-    """A list of commands in sections, which knows their other names."""
+    """A list of commands in sections, with aliases."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Replace another name by the command's own, and ``help X`` by ``X --help``."""
+        """Replace an alias by the command's name, and ``help X`` by ``X --help``."""
         if args and args[0] == "help" and "help" not in self.commands:
             args = [*args[1:], "--help"]
         elif args and args[0] == "version" and ctx.parent is None:
@@ -133,7 +133,7 @@ class Menu(TyperGroup):
         return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find a command; of what is a part of another one, say how to type it."""
+        """Find a command; if the name is part of another command, say how to type that."""
         if ctx.parent is None and args[0] not in self.commands and args[0] in ELSEWHERE:
             ctx.fail(f"type `memento {ELSEWHERE[args[0]]}` for {args[0]!r}")
         return super().resolve_command(ctx, args)

@@ -1,6 +1,6 @@
 """Commands and the options that they share.
 
-``command`` registers a function as a command; what its signature says is all that Typer gets.
+``command`` registers a function as a command; Typer gets everything from its signature.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ error."""
 
 
 def given(context: typer.Context, name: str, *sources: str) -> bool:
-    """Return whether an option was given in one of the places, else anywhere but by default."""
+    """Return whether an option came from one of the sources; by default, any but the default."""
     source = context.get_parameter_source(name)
     return source is not None and source.name in (sources or ("COMMANDLINE", "ENVIRONMENT"))
 
 
 def moment_of(text: str, now: Clock = system_clock, *, ahead: bool = False) -> datetime:
-    """Read a moment, as ``memento.text.when`` does; one without a zone is in the user's.
+    """Parse a moment with ``memento.text.when``; without a zone, it is in the user's time zone.
 
     >>> moment_of("2025-05-01").isoformat()
     '2025-05-01T00:00:00+00:00'
@@ -59,12 +59,12 @@ def moment_of(text: str, now: Clock = system_clock, *, ahead: bool = False) -> d
 
 
 def coming_moment_of(text: str) -> datetime:
-    """Read a future moment, or an exact one."""
+    """Parse a moment; a relative one, such as a weekday, is in the future."""
     return moment_of(text, ahead=True)
 
 
 def seconds_of(text: str) -> float:
-    """Read a length of time, as ``memento.text.when`` does.
+    """Parse a length of time with ``memento.text.when``; return seconds.
 
     >>> seconds_of("15m")
     900.0
@@ -73,7 +73,7 @@ def seconds_of(text: str) -> float:
 
 
 def count_of(text: str) -> int | None:
-    """Read a number of hits: a whole number, or ``auto`` for as many as the query wants.
+    """Parse a number of hits: a whole number, or ``auto`` (None) for as many as the query wants.
 
     >>> count_of("3"), count_of("auto")
     (3, None)
@@ -87,9 +87,9 @@ def count_of(text: str) -> int | None:
 
 
 def where_of(given: Sequence[str]) -> dict[str, Any]:
-    """Read conditions on metadata: each ``KEY=VALUE``, or a JSON object as ``where`` takes it.
+    """Parse conditions on metadata: each ``KEY=VALUE``, or a JSON object as for ``where``.
 
-    A value that is JSON, such as a number, ``true`` or a list, is read; any other is text.
+    A value that is JSON, such as a number, ``true`` or a list, is decoded; any other is text.
 
     >>> where_of(["city=Utrecht", "n=3", '{"price": {"$gt": 3}}'])
     {'city': 'Utrecht', 'n': 3, 'price': {'$gt': 3}}
@@ -104,7 +104,7 @@ def where_of(given: Sequence[str]) -> dict[str, Any]:
 
 
 def condition_of(name: str, text: str) -> dict[str, Any]:
-    """Read ``KEY=VALUE``, or a JSON object, of the option of that name."""
+    """Parse ``KEY=VALUE`` or a JSON object; errors name the option."""
     if text.lstrip().startswith("{"):
         try:
             found: dict[str, Any] = json.loads(text)
@@ -121,17 +121,17 @@ def condition_of(name: str, text: str) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> None:
-    """Refuse NaN and Infinity, which Python reads and JSON does not have."""
+    """Refuse NaN and Infinity, which Python's parser accepts but JSON does not have."""
     raise ValueError(name)
 
 
 def group(help: str) -> typer.Typer:  # noqa: A002 - typer's own word
-    """Make a group of commands with the help that it prints when none is given."""
+    """Make a group of commands; without a command, it prints its help."""
     return typer.Typer(cls=Menu, help=help, no_args_is_help=True)
 
 
 def option(*names: str, help: str, **more: Any) -> Any:  # noqa: A002 - typer's own word
-    """Declare an option by its names and its help."""
+    """Declare an option with its names and help."""
     return typer.Option(*names, help=help, **more)
 
 
@@ -196,7 +196,7 @@ ID = "0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10"
 
 
 class Filters(Filtering, total=False):
-    """The options that filter memories, as ``retrieve``, ``prompt`` and ``list`` take them."""
+    """The filter options that ``retrieve``, ``prompt`` and ``list`` share."""
 
     as_of: datetime | None
     known_at: datetime | None
@@ -282,7 +282,7 @@ def filters_of(
     ] = None,
     known_at: KnownAt = None,
 ) -> Filters:
-    """Return the values of the options, with whole ids of memories."""
+    """Return the values of the filter options, with ids completed."""
     return {
         "tier": tier or None,
         "kind": kind or None,
@@ -310,7 +310,7 @@ def _parameter(name: str, annotation: Any, default: object) -> inspect.Parameter
 
 
 def _placeholder(one: inspect.Parameter) -> inspect.Parameter:
-    """Name what an argument or option takes: its choices if they are few words, else its name.
+    """Set the placeholder of an argument or option: its choices if short, else its name.
 
     Typer would print the Python type, such as ``<list[str]>``; see also ``menu.Command``.
     """
@@ -334,7 +334,7 @@ def _placeholder(one: inspect.Parameter) -> inspect.Parameter:
 
 
 def _parts(kind: Any) -> Iterator[Any]:
-    """Yield a type, and the types of which it is made."""
+    """Yield a type and, recursively, its type arguments."""
     yield get_origin(kind) or kind
     for part in get_args(kind):
         yield from _parts(part)
@@ -351,7 +351,7 @@ _Body = TypeVar("_Body", bound=Callable[..., "Shown | int | None"])
 
 
 def epilog(*examples: str) -> str:
-    """Compose the end of a command's help; the backspace makes click keep its lines."""
+    """Return the examples at the end of a help text; the backspace makes click keep the lines."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in examples)
 
 
@@ -364,16 +364,16 @@ def command(
 ) -> Callable[[_Body], _Body]:
     """Register a function as a command: its parameters are the arguments and options.
 
-    Three parameters stand for several options. ``memory`` is the store that --root, --namespace
-    and --embedder name, open while the function runs. ``store`` is the same for a function that
-    opens it itself, say after a check of its arguments. ``filters`` are the options that filter
-    memories. A command that returns ``Shown`` has --json as well.
+    Three parameters stand for several options. ``memory`` is the open store that --root,
+    --namespace and --embedder name. ``store`` is the same for a function that opens it itself, for
+    example after checking its arguments. ``filters`` are the options that filter memories. A
+    command that returns ``Shown`` also has --json.
 
     Args:
         app: The group of the command.
         examples: Command lines for the end of its help.
-        name: The command's name if it is not the function's.
-        make: Whether the store is made if it is not there.
+        name: The command's name, if it differs from the function's.
+        make: Whether to create the store if there is none.
         embeds: Whether the command takes --embedder.
     """
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 NOT_WELL, USAGE, ABSENT, STORE, OTHER, INTERRUPTED = 1, 2, 3, 4, 5, 130
 
 UNWRITTEN = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.EPIPE}
-"""Errors of a stream; those of the store's files are memento's own by the time they get here."""
+"""Errors of an output stream; errors of the store's files arrive here as ``MementoError``."""
 
 
 def fail(problem: str, status: int, *, as_json: bool = False) -> int:
@@ -45,10 +45,10 @@ def fail(problem: str, status: int, *, as_json: bool = False) -> int:
 
 
 def fill_streams() -> None:
-    """Give a process that was started with a closed stream one to nowhere in its place.
+    """Replace standard streams that were closed when the process started.
 
-    Else the next file that is opened, such as the store's, would get the stream's number, and what
-    is printed would go into it. Output is refused when it is written; messages are dropped.
+    Otherwise the next file that is opened, such as the store's, would get the stream's descriptor,
+    and output would go into it. Writing to stdout then fails; messages to stderr are dropped.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
@@ -59,10 +59,10 @@ def fill_streams() -> None:
 def unwritten(error: OSError) -> int:
     """Report that the output could not be written; return the exit status."""
     with suppress(OSError):
-        if not isinstance(error, BrokenPipeError):  # who read it has read enough
+        if not isinstance(error, BrokenPipeError):  # the reader has closed the pipe
             fail(f"cannot write the output: {error.strerror}", OTHER)
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (sys.stdout, sys.stderr):  # the rest would fail again when the process ends
+    for stream in (sys.stdout, sys.stderr):  # else flushing at exit would fail again
         with suppress(UnsupportedOperation):
             os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
@@ -79,11 +79,11 @@ SPOKEN = (
     ("embedder: is None, so this store cannot", "--embedder none cannot"),
     ("flush(wait=True) waits for them", "until then their words find them"),
 )
-"""Words of the library's messages to the words for the command line."""
+"""Phrases of the library's messages, and their replacements on the command line."""
 
 
 def spoken(message: str) -> str:
-    """Write a message of the library on one line, in words for the command line."""
+    """Return a message of the library on one line, in words for the command line."""
     for python, ours in SPOKEN:
         message = message.replace(python, ours)
     return with_root(" ".join(message.split()))
@@ -95,7 +95,7 @@ def warn(message: str) -> None:
 
 
 def say_stdin() -> None:
-    """Say at a terminal that input is awaited there."""
+    """Print a note that input is awaited, if stdin is a terminal."""
     if sys.stdin.isatty():
         warn("reading from stdin; end with Ctrl-D")
 
@@ -107,7 +107,7 @@ def stdin_text() -> str:
 
 
 def interrupted() -> int:
-    """Say that an interruption loses nothing; return the exit status."""
+    """Print that an interruption loses nothing; return the exit status."""
     warn("interrupted; everything reported as done is kept, and running it again is safe")
     return INTERRUPTED
 
@@ -124,16 +124,16 @@ def counted(count: int, one: str = "memory") -> str:
 
 @dataclass(frozen=True)
 class Shown:
-    """The result of a command, printed when its store is closed.
+    """The result of a command, printed after its store is closed.
 
     Attributes:
-        value: Printed with --json, as one object: a value of memento with its fields, or several
-            under the name of what they are.
-        words: Lines for people, or a function that lays them out with ``memento.cli.tables``, which
-            loads rich and so is handed in only when needed.
-        empty: The line if there are none.
+        value: Printed with --json, as one object: a value of memento with its fields, or a mapping
+            from a plural name to several values.
+        words: Lines for people, or a function that gets the module ``memento.cli.tables``, which is
+            slow to load, and returns what to print.
+        empty: Printed instead if there are no lines.
         status: Exit status.
-        notes: What else happened, one line each; ``notes`` in JSON, absent if there are none.
+        notes: Side effects, one line each; ``notes`` in JSON, absent if there are none.
     """
 
     value: object
@@ -168,7 +168,7 @@ def as_text(value: object, notes: Sequence[str] = ()) -> str:
 
 
 def masked(value: Any) -> Any:
-    """Return a value as JSON has it, without its secrets: it quotes messages as they were typed."""
+    """Return a value as JSON data, with secrets redacted, since it quotes messages as typed."""
     return redact_value(data(value), Counter())
 
 
@@ -182,32 +182,32 @@ def memories(found: Sequence[Memory], empty: str = "nothing here") -> Shown:
 
 
 def rows(cells: Sequence[Sequence[str]]) -> Iterable[str] | Callable[[Any], RenderableType]:
-    """Lay out rows: in a pipe each is one line, however long its text."""
+    """Lay out rows; if stdout is not a terminal, each is one line, however long."""
     if cells and sys.stdout.isatty():
         return lambda tables: tables.rows(cells)
     return ["  ".join(filter(None, row)) for row in cells]
 
 
 def _label(found: Memory) -> str:
-    """Name what a memory is filed under: its key, else its tags."""
+    """Return a memory's key, else its tags."""
     return one_line(found.key or " ".join(f"#{tag}" for tag in found.tags))
 
 
 def one_memory(found: Memory) -> Shown:
-    """Show a memory as a line, as JSON by itself."""
+    """Show one memory as a line; with --json, as a single object."""
     return replace(memories([found]), value=found)
 
 
 def explained(found: Reasoning | Lineage | Dossier | Health) -> Shown:
-    """Show an overview in its own words."""
+    """Show an overview as its ``explain`` prints it."""
     return Shown(found, [plain(found.explain())])
 
 
 def id_of(memory: MemoryManager, name: str) -> str:
-    """Return the whole id of a memory named by its id or a part of it, or by the key it fills.
+    """Return the whole id of a memory, given its id, a part of that, or its key.
 
     Raises:
-        NotFound: If neither names one.
+        NotFound: If there is no such memory.
     """
     try:
         return memory.store.full_id(name)
@@ -224,7 +224,7 @@ def each(
     change: Callable[[str], Memory],
     words: Callable[[Memory], object] = lambda one: one.status,
 ) -> Shown:
-    """Change memories one by one, and show what each is then; all ids are looked up first."""
+    """Change memories one by one and show the results; all ids are looked up first."""
     done: list[Memory] = []
     for one in [id_of(memory, part) for part in ids]:
         try:
@@ -237,13 +237,13 @@ def each(
 
 
 def quarantined(waiting: int) -> list[str]:
-    """Say how many memories are quarantined, if any, and where to release them."""
+    """Return a note on how many memories are quarantined; [] if none are."""
     told = f"{waiting:,} quarantined until approved: see `memento quarantine list`"
     return [with_root(told)] * bool(waiting)
 
 
 def elsewhere(memory: MemoryManager) -> str:
-    """Say that nothing is here, and where something is if this namespace is empty."""
+    """Return the line for an empty result; if the namespace is empty, where there are memories."""
     mine = memory.store.namespace
     held = memory.store.namespaces()
     if not held.get(mine):

@@ -26,7 +26,7 @@ class Panel:
     """Bars of one measure.
 
     Attributes:
-        title: What is measured, with its unit and which way is better.
+        title: What is measured.
         bars: Name, length and label of each.
     """
 
@@ -35,7 +35,7 @@ class Panel:
 
 
 def panels(memory: MemoryManager) -> list[Panel]:
-    """Describe a store: how it grew, where its memories are, how much of them is left."""
+    """Return the panels of a store: its growth, its tiers, and retention."""
     newest = memory.list(newest_first=True, limit=MOST)
     tiers = Counter(one.tier for one in newest)
     return [
@@ -46,7 +46,7 @@ def panels(memory: MemoryManager) -> list[Panel]:
 
 
 def _growth(moments: Sequence[datetime]) -> Iterator[tuple[str, float, str]]:
-    """Yield the number of memories after each of the last days, or months, on which some came."""
+    """Yield the total of memories after each of the last days (or months) on which some arrived."""
     long = moments and max(moments) - min(moments) > LONG
     came = Counter(at.strftime("%Y-%m" if long else "%Y-%m-%d") for at in moments)
     times = sorted(came)
@@ -55,7 +55,7 @@ def _growth(moments: Sequence[datetime]) -> Iterator[tuple[str, float, str]]:
 
 
 def _left(memory: MemoryManager, newest: Memories) -> Iterator[tuple[str, float, str]]:
-    """Yield the number of memories of which so much is left, in fifths."""
+    """Yield the number of sampled memories for each fifth of retention."""
     sample = newest[:SAMPLE]
     fifths = Counter(min(4, int(5 * memory.feedback.strength(one.id).retention)) for one in sample)
     for fifth in reversed(range(5)):

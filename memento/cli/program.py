@@ -1,4 +1,4 @@
-"""The commands, each in a module that is imported when the command is."""
+"""The commands; the module of a command is imported when the command is needed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ClickError = cast(
 
 
 class _Commands(dict[str, Any]):
-    """The commands by name, each made when it is asked for."""
+    """The commands by name, each made at its first use."""
 
     def __init__(self) -> None:
         self._homes = {
@@ -59,7 +59,7 @@ class _Commands(dict[str, Any]):
 
 
 def _made(name: str, group: str) -> Any:
-    """Import the module of a command and let Typer make that command alone."""
+    """Import the module of a command and let Typer make only that command."""
     theirs: typer.Typer = import_module(f"memento.cli.group_{group}").app
     alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     alone.registered_groups = [one for one in theirs.registered_groups if one.name == name]
@@ -82,9 +82,9 @@ def _quick_params(given: Callable[[Any], list[Any]], context: Any) -> list[Any]:
 
 
 def _quick(options: list[Any]) -> list[Any]:
-    """Let text, and options that are not given, pass as they are.
+    """Skip Typer's check of options that are text or not given.
 
-    Recent versions of Typer have pydantic check each, which takes longer to import than all else.
+    Recent versions of Typer use pydantic for it, which takes longer to import than all the rest.
     """
     for one in options:
         kind = getattr(getattr(one, "type_descriptor", None), "annotation", None)
@@ -96,7 +96,7 @@ def _quick(options: list[Any]) -> list[Any]:
 def _processed(
     option: Any, kind: object, checked: Callable[[Any, Any], Any], context: Any, value: Any
 ) -> Any:
-    """Return the value of an option as Typer does."""
+    """Return the value of an option as Typer would, checked only if necessary."""
     several = option.multiple or option.nargs == -1
     if value is None and not option.required:
         value = () if several else None
@@ -106,7 +106,7 @@ def _processed(
 
 
 def _fits(value: object, kind: object) -> bool:
-    """Return whether a value is of its option's type already: text, or a default."""
+    """Return whether a value has its option's type already."""
     if isinstance(value, list | tuple):
         return kind == list[str] and {*map(type, value)} == {str}
     return type(value) is kind
@@ -120,7 +120,7 @@ class _Program(Menu):
         self.commands = _Commands()
 
     def get_params(self, context: Any) -> list[Any]:
-        """List the options, that of the help included."""
+        """Return the options, including ``--help``."""
         return _quick(super().get_params(context))
 
 
@@ -193,7 +193,7 @@ _NUMBER = re.compile(r"Input should be (a valid \w+), unable to parse string .*"
 
 
 def _misused(error: Exception, args: Sequence[str], *, as_json: bool) -> int:
-    """Report an error in the command line and where its help is; returns the exit status."""
+    """Report an error in the command line, with a pointer to the help; return the exit status."""
     if type(error).__name__ == "NoArgsIsHelpError":  # a group without a command: this is its help
         typer.echo(error.format_message(), err=True)  # type: ignore[attr-defined]  # see below
         return USAGE

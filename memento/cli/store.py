@@ -1,4 +1,4 @@
-"""The store that a command names, or the default one. Nothing that it imports is slow."""
+"""The store that a command names, or the default one. Imports nothing that is slow."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Store(NamedTuple):
         named: Its folder; None for the default.
         namespace: Labels of the namespace, joined with "/".
         embedder: Name of the embedder, or "none".
-        make: Whether it is made if it is not there.
+        make: Whether to create it if there is none.
     """
 
     named: str | None = None
@@ -43,27 +43,27 @@ class Store(NamedTuple):
 
     @property
     def root(self) -> Path:
-        """Its folder; of no use if ``address`` is a database."""
+        """Its folder; meaningless if ``address`` is a database."""
         return home.default_root() if self.named is None else Path(self.named)
 
     @property
     def address(self) -> str | Path:
-        """Its folder, or the address of the database that has it."""
+        """Its folder, or the address of its database."""
         server = self.named is not None and home.is_server(self.named)
         return str(self.named) if server else self.root
 
     @property
     def url(self) -> str:
-        """Address of the service that has it: ``$MEMENTO_URL``, if no folder is named."""
+        """Address of its service: ``$MEMENTO_URL``; ``""`` if a folder is named."""
         return os.environ.get("MEMENTO_URL", "") if self.named is None else ""
 
     @property
     def exists(self) -> bool:
-        """Whether it is there; a database is asked when it is opened."""
+        """Whether it exists; always True for a database, which is checked on opening."""
         return home.is_server(self.address) or (self.root / layout.LEDGER).exists()
 
     def open(self) -> MemoryManager:
-        """Open it; only a command that writes memories makes one, and says so."""
+        """Open it; with ``make``, create it if there is none, and report that on stderr."""
         if self.url:
             from memento import connect  # noqa: PLC0415 - as in `open_at`
 
@@ -81,7 +81,7 @@ class Store(NamedTuple):
 
 
 def open_at(root: str | Path, namespace: str, embedder: str) -> MemoryManager:
-    """Open the store of a folder with the settings that hold there."""
+    """Open the store of a folder, with that folder's settings."""
     from memento import MemoryManager  # noqa: PLC0415 - `memento mcp` answers before it is there
 
     return MemoryManager(

@@ -1,7 +1,7 @@
 """Lay out memento's values for the command line: tables, progress bars and JSON.
 
-Stored text may come from anywhere, so all output passes ``plain`` first: no control character of a
-memory reaches the terminal.
+Stored text may come from anywhere, so all output goes through ``plain``, which replaces control
+characters.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def console(*, error: bool = False) -> Console:
 
 
 class _Trimmed:
-    """A stream that drops the spaces which a table puts at the end of its lines."""
+    """A stream that drops the trailing spaces that tables have."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -68,7 +68,7 @@ class _Trimmed:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        """Write whole lines, as Rich does."""
+        """Write text without trailing spaces; Rich writes whole lines."""
         return self._stream.write("\n".join(line.rstrip(" ") for line in text.split("\n")))
 
 
@@ -82,7 +82,7 @@ def hits(found: Sequence[Hit]) -> Group:
 
 
 def explained(found: Retrieval) -> Group:
-    """Lay out hits with the evidence for each, in words, and why it is before the next one."""
+    """Lay out hits with the evidence for each, and why it ranks before the next one."""
     blocks: list[Any] = [_header(" #  score  ")]
     for rank, hit in enumerate(found, start=1):
         told = Text(plain(hit.explain(*found[rank : rank + 1])))
@@ -95,7 +95,7 @@ def explained(found: Retrieval) -> Group:
 
 
 def show(found: RenderableType) -> None:
-    """Print a table; on a terminal that is lower than it, in the user's pager."""
+    """Print a table; if it is longer than the terminal, in the user's pager."""
     out = console()
     if not (out.is_terminal and sys.stdin.isatty()):
         out.print(found)
@@ -106,14 +106,14 @@ def show(found: RenderableType) -> None:
     if text.count("\n") < out.height:
         out.file.write(text)
         return
-    os.environ.setdefault("LESS", "FRX")  # colours, and no pager for one page
+    os.environ.setdefault("LESS", "FRX")  # colours; no pager for one page
     import pydoc  # noqa: PLC0415 - only a screen that is too small needs it
 
     pydoc.pager(text)
 
 
 def rows(cells: Sequence[Sequence[str]]) -> Table:
-    """Lay out rows of cells; the last one, the text, goes on below itself and is never cut."""
+    """Lay out rows of cells; the last cell, the text, is wrapped and never cut."""
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
     *columns, _ = zip(*cells, strict=True)
     for number, column in enumerate(columns):
@@ -140,7 +140,7 @@ def memory(found: Memory) -> Table:
 
 
 def whole(found: Memory, past: Iterable[Version], linked: Sequence[Related]) -> Group:
-    """Lay out all that is known of one memory: its fields, its states, what it is linked to."""
+    """Lay out all about one memory: its fields, its states, and its links."""
     parts: list[Any] = [memory(found), Text(), Text("history", "dim"), versions(past)]
     if linked:
         parts += [Text(), Text("related", "dim"), *map(_link, linked)]
@@ -226,7 +226,7 @@ class Bar:
         self._task = self._progress.add_task(what, total=total)
 
     def to(self, done: int, total: int | None = None) -> None:
-        """Show how many are done, and of how many if that has changed."""
+        """Show how many are done, and the total if that has changed."""
         self._progress.update(self._task, completed=done, total=total)
 
     @contextmanager

@@ -357,7 +357,7 @@ def escape(record: object) -> str:
 
 
 def spell_out(text: str) -> str:
-    r"""Spell out the characters of a text that a reader cannot see, as `escape` does.
+    r"""Replace the invisible characters of a text by escapes, as `escape` does.
 
     Line breaks, tabs and spaces of every width stay, and so do ``<`` and ``>``: the text is for a
     place that takes it as text, such as a page.

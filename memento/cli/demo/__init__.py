@@ -111,7 +111,7 @@ def _folder(root: Path | None) -> Iterator[Path]:
 
 
 def _remember(out: Console, memory: MemoryManager) -> list[float]:
-    """Add the conversation and the notes; returns the seconds each single ``add`` took."""
+    """Add the conversation and the notes; return the duration of each ``add``, in seconds."""
     heading(out, "Remember")
     began = perf_counter()
     turns = memory.add_many(ingest.read(story.CONVERSATION))
@@ -131,7 +131,7 @@ def _remember(out: Console, memory: MemoryManager) -> list[float]:
 
 
 def ask(out: Console, memory: MemoryManager, question: str) -> float:
-    """Ask one question and show the best answer; returns the seconds it took."""
+    """Ask one question and show the best answer; return the duration in seconds."""
     found = memory.retrieve(question, k=3)
     _show(out, found)
     return found.took["total"]
@@ -170,7 +170,7 @@ def _try_next(out: Console, root: Path | None) -> None:
 
 
 def _show(out: Console, found: Retrieval) -> None:
-    """Show a question, its best answer and where that came from."""
+    """Show a question, its best answer and the source of that."""
     out.print()
     out.print(Padding(Text(found.query, "bold"), (0, 0, 0, 2), expand=False))
     if not found:
@@ -202,7 +202,7 @@ def _quote(out: Console, text: str, style: str) -> None:
 
 
 def _why(hit: Hit) -> str:
-    """Say in a few words which searches found it, and at which rank."""
+    """Return which searches found a hit, and at which rank."""
     ranks = sorted(hit.ranks.items(), key=lambda item: (item[1], item[0]))
     return ", ".join(f"{WAYS.get(way, way)} #{rank}" for way, rank in ranks)
 
