@@ -305,7 +305,7 @@ def _value(name: str, value: Any) -> Any:
 
 
 def _changes(old: Memory, wanted: Mapping[str, Any], text: str, now: datetime) -> dict[str, Any]:
-    """Return the arguments of ``update`` for the fields that differ; a removed line is unchanged."""
+    """Return the arguments of ``update`` for fields that differ; a removed line changes nothing."""
     changes = {
         name: (value if value != "" or name == "scope" else None)
         for name, value in wanted.items()
