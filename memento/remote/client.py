@@ -1,9 +1,9 @@
 """A memory that a service has open, with the methods of ``MemoryManager``.
 
-There is no list of methods here: each of `ROUTES` becomes one of the class that it belongs to, with
-the signature and the documentation of its namesake. What a caller gets is the same: the same
-values, and the same errors. What is different: functions cannot be passed (``progress``,
-``count_tokens``), and a few methods work only where the store is; these raise `NotHere`.
+There is no list of methods here: each of `ROUTES` becomes a method of its class, with the signature
+and the documentation of the local method. Values and errors are the same as locally. Two things
+differ: functions cannot be passed (``progress``, ``count_tokens``), and a few methods work only on
+the store's machine; both raise `NotHere`.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def connect(
 
 
 class Link:
-    """A namespace of a service, in the place of a ``View``: what the methods call.
+    """A namespace of a service; takes the place of a ``View`` in the methods.
 
     Several share their connections.
     """
@@ -107,7 +107,7 @@ class Link:
 
     @property
     def root(self) -> Path:
-        """The store folder, which the service tells its owner.
+        """The store folder, which the service reveals only to its owner.
 
         Raises:
             NotHere: If the service does not tell.
@@ -124,12 +124,12 @@ class Link:
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed here."""
+        """Whether this client was closed."""
         return self.client.is_closed
 
     @property
     def read_only(self) -> bool:
-        """Whether nothing can be written: the store, or this token, is read-only."""
+        """Whether the store or this token is read-only."""
         return bool(self.about()["read_only"])
 
     @property
@@ -148,7 +148,7 @@ class Link:
         return datetime.fromisoformat(self.about(anew=True)["now"])
 
     def about(self, *, anew: bool = False) -> dict[str, Any]:
-        """Return what the service says of itself and of the token."""
+        """Return what the service says about itself and the token; cached unless ``anew``."""
         if anew or self._about is None:
             self._about = self._answer("GET", "/v1/about", again=True).json()
         return self._about
@@ -214,10 +214,10 @@ class Link:
         return replace(made, path=path) if path and isinstance(made, Backup) else made
 
     def _answer(self, method: str, path: str, *, again: bool, **given: Any) -> httpx.Response:
-        """Send a request until it is answered, and raise what the answer tells of.
+        """Send a request, with retries, and return the answer; raise the error that it reports.
 
-        A service that is busy did nothing, so that any call is sent again. One whose answer never
-        came may have done it, so that only a call that changes nothing is.
+        A busy service did nothing, so any call is retried. If an answer is lost, the call may have
+        been carried out, so only a call that changes nothing (``again``) is retried.
         """
         import httpx  # noqa: PLC0415 - it takes long to import
 
@@ -268,7 +268,7 @@ def _body(arguments: Mapping[str, Any]) -> bytes:
     """Return the body of a call.
 
     Raises:
-        InvalidInput: If JSON has no form for an argument, or would change it.
+        InvalidInput: If an argument cannot be represented in JSON without change.
     """
     return _object(arguments).encode()
 
@@ -279,13 +279,13 @@ def _object(said: Mapping[str, Any]) -> str:
 
 
 def _value(name: str, value: Any) -> str:
-    """Return an argument as it is sent."""
+    """Encode an argument as JSON."""
     if name == "items" and isinstance(value, list | tuple):
         return f"[{', '.join(at_position(at, _item, one) for at, one in enumerate(value))}]"
     if name == "metadata" and value is not None:
-        return check_metadata(value, _ANY_SIZE)  # a number as a name would become a text
+        return check_metadata(value, _ANY_SIZE)  # JSON would turn a name that is a number into text
     if name == "id" and isinstance(value, Memory | Hit):
-        check_id(value)  # it says which attribute is the id
+        check_id(value)  # its error names the attribute to pass
     try:
         return json.dumps(value.id if isinstance(value, Named | Loop) else plain(value))
     except RecursionError as error:
@@ -295,7 +295,7 @@ def _value(name: str, value: Any) -> str:
 
 
 def _item(item: Any) -> str:
-    """Return a draft as it is sent: what it does not say is left out."""
+    """Encode a draft as JSON, without fields that have their default."""
     if isinstance(item, str):
         return json.dumps(item)
     draft = draft_of(item)
@@ -307,7 +307,7 @@ def _path(name: str, file: Any) -> Path | None:
     """Return the path of a file; None for an open stream.
 
     Raises:
-        InvalidInput: If it is neither, or a name that no file can have.
+        InvalidInput: If it is neither, or not a valid file name.
     """
     if isinstance(file, str | Path):
         try:
@@ -323,7 +323,7 @@ def _path(name: str, file: Any) -> Path | None:
 
 @contextmanager
 def _opened(name: str, source: Any) -> Iterator[Any]:
-    """Open what is to be sent, which may be open."""
+    """Yield the body to send: an opened file, or the content of an open stream."""
     path = _path(name, source)
     if path is None:
         said = source.read()
@@ -340,12 +340,12 @@ def _opened(name: str, source: Any) -> Iterator[Any]:
 def _pour(content: bytes, target: IO[Any]) -> None:
     try:
         target.write(content)
-    except TypeError:  # a stream of text
+    except TypeError:  # a text stream
         target.write(content.decode())
 
 
 def _method(route: Route) -> Callable[..., Any]:
-    """Return a method of the client: it is called as its namesake is."""
+    """Return the client's method for a route, with the signature of the local method."""
     taken = signature(route.method)
 
     @functools.wraps(route.method)
@@ -379,7 +379,7 @@ def _link(part: Part | Snapshot) -> Link:
 
 
 def _methods(part: str, kind: type[Part]) -> dict[str, Any]:
-    """Return the methods of the class of a part, or of the manager."""
+    """Return the client's methods for a part; for the manager, ``part`` is ``""``."""
     found: dict[str, Any] = {}
     for name, route in ROUTES.items():
         where, _, verb = name.rpartition(".")
@@ -526,7 +526,7 @@ class RemoteMemory(_Remote):
 
 
 def _client(url: str, token: str | None, seconds: float) -> httpx.Client:
-    """Return what speaks HTTP with a service.
+    """Return the HTTP client for a service.
 
     Raises:
         InvalidInput: If the address is none.

@@ -1,4 +1,4 @@
-"""Errors of memento as problems of RFC 9457, and back as the same errors."""
+"""Convert errors of memento to problems of RFC 9457, and back to the same errors."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ ABOUT_THE_CALL = (
     errors.TurnErased, errors.LockedMemory, errors.TooManyLocks, errors.NothingToUndo,
     errors.ServiceError,
 )  # fmt: skip
-"""Errors whose words are about what the caller sent or may see. The others tell of the machine."""
+"""Errors that reveal only what the caller sent or may see. The others may reveal the machine."""
 
 
 def status_of(error: MementoError) -> int:
-    """Return the status of the answer for an error."""
+    """Return the HTTP status for an error."""
     if isinstance(error, errors.NotAllowed) and not error.known:
         return 401
     if isinstance(error, errors.TooMuch) and error.wait is None:
@@ -67,7 +67,7 @@ def problem_of(error: MementoError, *, whole: bool) -> dict[str, Any]:
 
     Args:
         error: What was raised.
-        whole: Whether the caller may know of the machine: paths, and what a library said.
+        whole: Whether the caller may see details of the machine: paths, messages of libraries.
     """
     kind = type(error)
     title = (kind.__doc__ or "").partition("\n")[0]
@@ -83,7 +83,7 @@ def problem_of(error: MementoError, *, whole: bool) -> dict[str, Any]:
 
 
 def error_of(problem: Mapping[str, Any]) -> MementoError:
-    """Return the error of a problem; a `ServiceError` if it is none of ours."""
+    """Return the error of a problem; a `ServiceError` if its type is not one of memento's."""
     name = str(problem.get("type", "")).removeprefix(TYPE)
     kind = kinds().get(name)
     detail = problem.get("detail") or problem.get("title") or "the service gave no reason"
@@ -104,7 +104,7 @@ def error_of(problem: Mapping[str, Any]) -> MementoError:
 
 @cache
 def kinds() -> dict[str, type[MementoError]]:
-    """Return every class of the tree by name."""
+    """Return every subclass of ``MementoError`` by name."""
     found: dict[str, type[MementoError]] = {}
     left: list[type[MementoError]] = [MementoError]
     while left:

@@ -1,8 +1,8 @@
 """What can be called over HTTP: one table, made from the public methods of the manager.
 
 Each method is called by ``POST /v1/NAME`` or ``POST /v1/PART/NAME`` with its arguments as a JSON
-object. Only who may call it is written down here: a method that `_MAY` does not name is not served,
-and a test tells that it is missing.
+object. Only who may call it is written down here. A method that `_MAY` does not name is not served,
+and a test fails.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from memento.views import Part
 
 
 class Rights(StrEnum):
-    """What a token allows; each includes those before it."""
+    """What a token allows; each value includes those before it."""
 
     READ = "read"
     WRITE = "write"
     ADMIN = "admin"
 
     def includes(self, other: Rights) -> bool:
-        """Return whether whoever has these rights has the others."""
+        """Return whether these rights include the others."""
         return self is other or self is Rights.ADMIN or other is Rights.READ
 
 
 class Acts(StrEnum):
-    """As whom a method acts, which limits by how much a token must be trusted."""
+    """As whom a method acts, which decides how far the token must be trusted."""
 
     NOBODY = "nobody"
-    """It changes no memory: any trust is enough."""
+    """Changes no memory: any trust is enough."""
     SOURCE = "source"
-    """As its argument says, but at most as the token is trusted."""
+    """As its argument says, limited to the trust of the token."""
     AGENT = "agent"
-    """As the agent, whose state of work it keeps."""
+    """As the agent, whose progress it stores."""
     USER = "user"
-    """As the user, whom the token must be trusted as."""
+    """As the user; the token must have trust ``user``."""
 
 
 _MAY = {
@@ -104,7 +104,7 @@ ANSWERS = {"store.backup": "file", "store.export": "target"}
 HANDLES = frozenset({"sessions.start", "feedback.open_loop"})
 """Methods that return an object with methods of its own."""
 TRUSTED = ("source", "speaker", "trust")
-"""Arguments that say how far a caller is trusted."""
+"""Arguments that name a trust class."""
 
 
 class Argument(NamedTuple):
@@ -112,14 +112,14 @@ class Argument(NamedTuple):
 
     Attributes:
         hint: Its type.
-        default: Its default; ``Parameter.empty`` if it has to be given.
+        default: Its default; ``Parameter.empty`` if it is required.
     """
 
     hint: Any
     default: Any
 
     def read(self, value: Any) -> Any:
-        """Return the value of what was sent; what does not fit is left to the method to refuse."""
+        """Convert JSON to the type; if it does not fit, return it for the method to refuse."""
         try:
             return reader(self.hint, exact=True)(value)
         except (TypeError, ValueError, KeyError, OverflowError):
@@ -130,8 +130,8 @@ class Route:
     """A method that is served.
 
     Attributes:
-        name: Its name, with its part's: ``sessions.start``.
-        rights: What a caller needs.
+        name: Its name, with that of its part: ``sessions.start``.
+        rights: The rights that a caller needs.
         acts: As whom it acts.
         method: The function of the manager or of its part.
     """
@@ -141,12 +141,12 @@ class Route:
 
     @property
     def path(self) -> str:
-        """Its path."""
+        """Its URL path."""
         return f"/v1/{self.name.replace('.', '/')}"
 
     @cached_property
     def arguments(self) -> Mapping[str, Argument]:
-        """Its arguments by name, filters one by one."""
+        """Its arguments by name, including each single filter."""
         hints = hints_of(self.method)
         found: dict[str, Argument] = {}
         for name, one in list(signature(self.method).parameters.items())[1:]:
@@ -158,18 +158,18 @@ class Route:
         return found
 
     def check_names(self, name: str, given: Mapping[str, object]) -> None:
-        """Refuse a filter that it does not know, as the method does."""
+        """Refuse an unknown filter, as the method does."""
         check_names(given, get_args(hints_of(self.method)[name])[0], self.method)
 
     @cached_property
     def read_result(self) -> Convert:
-        """What makes its result from JSON; an object with methods is left to the client."""
+        """Converts JSON to its result; for a method of `HANDLES`, the client does that."""
         if self.name in HANDLES:
             return lambda said: said
         return reader(hints_of(self.method)["return"])
 
     def bind(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments of a call from what was sent.
+        """Convert the JSON arguments of a call.
 
         Raises:
             InvalidInput: If one is unknown or missing.

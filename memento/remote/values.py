@@ -1,8 +1,8 @@
-"""Arguments and results as JSON and back, by the annotations of the public methods.
+"""Convert arguments and results to JSON and back, by the annotations of the public methods.
 
-What JSON lacks is spelt: moments in ISO 8601, spans of time in seconds, enumerations by their
-value, numbers that are not finite by their name, data classes as objects, and mappings whose keys
-are not text as lists of pairs.
+Types that JSON lacks are encoded: moments in ISO 8601, spans of time in seconds, enumerations by
+their value, non-finite numbers by their name, data classes as objects, and mappings with keys other
+than strings as lists of pairs.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ def hints_of(owner: Any) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Convert an argument or a result into what JSON has.
+    """Convert an argument or a result to JSON data.
 
     Raises:
-        TypeError: If there is no form for it.
+        TypeError: If it cannot be represented.
 
     >>> plain({"at": datetime(2026, 1, 2), "for": timedelta(minutes=1), "by": (1, 2)})
     {'at': '2026-01-02T00:00:00', 'for': 60.0, 'by': [1, 2]}
@@ -109,12 +109,12 @@ def _fields(kind: Any) -> tuple[str, ...]:
 
 @cache
 def reader(hint: Any, *, exact: bool = False) -> Convert:
-    """Return what converts JSON into a value of a type; it raises if it does not fit.
+    """Return a function that converts JSON to a type, and raises if the JSON does not fit.
 
     Args:
         hint: The annotation.
-        exact: Whether an object with more fields than its data class has does not fit. What a
-            caller says has to be understood whole; an answer of a newer service has not.
+        exact: Whether an object with unknown fields is refused. Arguments must be understood
+            completely; the result of a newer service need not be.
     """
     origin = get_origin(hint)
     if origin in (Union, UnionType):
@@ -127,7 +127,7 @@ def reader(hint: Any, *, exact: bool = False) -> Convert:
         parts = {name: reader(one, exact=exact) for name, one in get_type_hints(hint).items()}
         return partial(_typed, parts)
     if exact and hint is Path:
-        return partial(_is, ())  # a caller's path is of the caller's machine
+        return partial(_is, ())  # a path of the caller's machine
     made: Convert | None = _PLAIN.get(hint)
     if made is None and isinstance(hint, type) and issubclass(hint, Enum):
         made = hint
@@ -157,7 +157,7 @@ def _container(hint: Any, origin: Any, *, exact: bool) -> Convert:
 
 
 def _ordered(several: list[tuple[Any, Convert]]) -> list[Convert]:
-    """Let data classes, moments and lists try before what takes any object or text."""
+    """Order the readers of a union: those that take any object or text come last."""
     return [
         read
         for hint, read in sorted(several, key=lambda one: one[0] in (str, Any) or _maps(one[0]))
@@ -255,15 +255,15 @@ _PLAIN: dict[Any, Convert] = {
 
 
 def written(value: Any) -> bytes:
-    """Write a result as JSON."""
+    """Encode a result as JSON."""
     try:
         return json.dumps(value, default=_dataclass, allow_nan=False).encode()
-    except (TypeError, ValueError):  # it holds what only `plain` has a form for
+    except (TypeError, ValueError):  # it has values that need `plain`
         return json.dumps(_spelt(plain(value))).encode()
 
 
 def _spelt(value: Any) -> Any:
-    """Spell the numbers that JSON lacks by their names."""
+    """Replace non-finite numbers by their names."""
     if isinstance(value, dict):
         return {key: _spelt(one) for key, one in value.items()}
     if isinstance(value, list):

@@ -1,8 +1,8 @@
-"""Reach the resident process of a store, and start it if there is none.
+"""Connect to the resident process of a store, and start it if there is none.
 
-An agent waits for this, so that it imports a few modules of the standard library alone, and of
-sockets and digests the compiled half: ``socket``, ``hashlib`` and ``typing`` are slow. The package
-``memento.resident`` says what is spoken.
+An agent waits for this, so it imports only a few modules of the standard library, and ``_socket``
+and ``_blake2`` in place of ``socket`` and ``hashlib``, which are slow like ``typing``. The
+docstring of ``memento.resident`` describes the protocol.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ Json = dict[str, "Any"]
 
 
 class Unreachable(Exception):
-    """There is no resident process that answers, and why."""
+    """No resident process answers; the message says why."""
 
 
 def settings_here() -> dict[str, str]:
-    """Return the variables of the environment by which a store is opened as it would be here."""
+    """Return the environment variables that affect how a store is opened."""
     wanted = ("HOME", "XDG_CONFIG_HOME")
     return {
         name: value
@@ -61,7 +61,7 @@ def settings_here() -> dict[str, str]:
 
 
 def place(root: str | os.PathLike[str], ending: str = "sock") -> str:
-    """Return the path of a store's socket, or of the file beside it with another ending.
+    """Return the path of a store's socket, or of a file beside it with another suffix.
 
     Raises:
         Unreachable: If the folder for it cannot be used.
@@ -73,16 +73,16 @@ def place(root: str | os.PathLike[str], ending: str = "sock") -> str:
 def call(
     root: str | os.PathLike[str], asked: Mapping[str, Any], *, seconds: float, start: bool = False
 ) -> Json:
-    """Ask the resident process of a store one thing.
+    """Send one call to the resident process of a store, and return the answer.
 
     Args:
         root: The store folder, which need not exist.
-        asked: The call, a name, and its fields.
-        seconds: Most time that it may take, the start of a process included.
-        start: Whether a process is started if there is none.
+        asked: The field ``call`` and the fields of that call.
+        seconds: Maximum time, including the start of a process.
+        start: Whether to start a process if there is none.
 
     Raises:
-        Unreachable: If nothing is answered in that time.
+        Unreachable: If there is no answer in that time.
     """
     opened, answer = _connected(root, asked, seconds=seconds, start=start)
     opened.close()
@@ -92,7 +92,7 @@ def call(
 def connect(
     root: str | os.PathLike[str], asked: Mapping[str, Any], *, seconds: float, start: bool = False
 ) -> tuple[socket.socket, Json]:
-    """Ask as `call` does, and return the connection as well."""
+    """Like `call`, but keep the connection open and return it with the answer."""
     import socket  # noqa: PLC0415 - whoever keeps a connection has it already
 
     opened, answer = _connected(root, asked, seconds=seconds, start=start)
@@ -113,8 +113,8 @@ def _connected(
         try:
             opened, answer = _asked(path, line, end)
         except (FileNotFoundError, ConnectionError, BlockingIOError):
-            pass  # nobody is there yet, or so many wait that there is no room
-        except (OSError, ValueError) as error:  # the deadline is one, too
+            pass  # nobody listens yet, or the queue of connections is full
+        except (OSError, ValueError) as error:  # or a time-out
             raise Unreachable(f"{path}: {error}") from error
         else:
             _reap()
@@ -131,10 +131,10 @@ def _connected(
 
 
 def locked(root: str | os.PathLike[str]) -> int | None:
-    """Take the lock of whoever listens for a store, or is about to; None if another one has it.
+    """Take the lock that a process must hold to listen for a store; None if another holds it.
 
     Raises:
-        Unreachable: If there can be no lock.
+        Unreachable: If the lock file cannot be opened.
     """
     path = place(root, "lock")
     while True:
@@ -149,11 +149,11 @@ def locked(root: str | os.PathLike[str]) -> int | None:
             return None
         if identity(path) == identity(lock):
             return lock
-        os.close(lock)  # the last one took its file away
+        os.close(lock)  # the last holder has removed the file
 
 
 def identity(file: str | os.PathLike[str] | int) -> tuple[int, int] | None:
-    """Tell one file from another of the same name; None if there is none."""
+    """Return device and inode of a file, which tell it from others of the name; None if absent."""
     try:
         found = os.stat(file)
     except OSError:
@@ -162,7 +162,7 @@ def identity(file: str | os.PathLike[str] | int) -> tuple[int, int] | None:
 
 
 def peer_of(opened: _socket.socket) -> int:
-    """Return the user at the other end of a connection."""
+    """Return the user id at the other end of a connection."""
     if hasattr(_socket, "SO_PEERCRED"):
         found = opened.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, struct.calcsize("3i"))
         return int(struct.unpack("3i", found)[1])
@@ -177,18 +177,18 @@ def _asked(path: str, line: bytes, end: float) -> tuple[_socket.socket, Json]:
         opened.connect(path)
         if peer_of(opened) != os.geteuid():
             raise PermissionError(path)  # noqa: TRY301 - the socket is closed below
-        with suppress(ConnectionError):  # it may have refused and closed, and what it said is there
+        with suppress(ConnectionError):  # it may have answered and closed already
             opened.sendall(line)
         answer = json.loads(_line(opened, end))
         opened.settimeout(None)
-    except BaseException:  # an interruption, too, leaves no connection behind
+    except BaseException:  # close it on KeyboardInterrupt, too
         opened.close()
         raise
     return opened, answer
 
 
 def _line(opened: _socket.socket, end: float) -> bytes:
-    """Read a line and no more: what follows belongs to whoever has the connection then."""
+    """Read exactly one line; what follows is left for the next reader of the connection."""
     line = b""
     while not line.endswith(b"\n"):
         _wait_until(end, opened)
@@ -204,7 +204,7 @@ def _wait_until(end: float, opened: _socket.socket) -> None:
 
 
 def _folder() -> str:
-    """Return the user's own folder for sockets, made if it is not there."""
+    """Return the user's private folder for sockets; create it if necessary."""
     me = os.geteuid()
     for above, name in (
         (os.environ.get("XDG_RUNTIME_DIR"), "memento"),
@@ -226,11 +226,11 @@ def _folder() -> str:
 
 
 def _start(root: str | os.PathLike[str], lock: int) -> None:
-    """Start the process of a store, apart from this one; the lock becomes its own."""
+    """Start the process of a store, detached from this one; it takes over the lock."""
     log = place(root, "log")
     fresh = os.path.exists(log) and os.path.getsize(log) > _LOG
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (os.O_TRUNC if fresh else 0)
-    held = fcntl.fcntl(lock, fcntl.F_DUPFD_CLOEXEC, 10)  # one that is not 3 itself, see dup2
+    held = fcntl.fcntl(lock, fcntl.F_DUPFD_CLOEXEC, 10)  # any but 3, for dup2
     known = os.pathsep.join(os.path.abspath(one) for one in sys.path)
     try:
         started = os.posix_spawn(
@@ -253,7 +253,7 @@ def _start(root: str | os.PathLike[str], lock: int) -> None:
 
 
 def _reap() -> None:
-    """Let go of the processes that were started here and have ended."""
+    """Reap the child processes that were started here and have ended."""
     for child in list(_children):
         try:
             ended, _ = os.waitpid(child, os.WNOHANG)

@@ -1,12 +1,12 @@
-"""Tie an agent's standard streams to the resident process of its store.
+"""Connect an agent's standard streams to the resident process of its store.
 
-A line goes to the process as it came, and an answer to the agent. If the process ends, however it
-does, the next request starts another one. That one is told the agent's greeting, and what was not
-answered is said again: each tool of the server may be called twice. A request during which three
-processes ended is given up.
+Lines are passed on unchanged in both directions. If the process ends for any reason, the next
+request starts another one, which gets the agent's ``initialize`` and all unanswered requests again;
+so every tool of the server must allow being called twice. A request during which three processes
+ended is given up.
 
-It imports the client and a few modules of the standard library: an agent waits for it, and each
-agent has one.
+It imports only the client and a few modules of the standard library, since an agent waits for it
+and each agent has one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ENDED = -32603
 
 
 class Pipe:
-    """One agent's side of the connection, which outlives the process at the other side.
+    """The agent's side of the connection, which outlives the resident process.
 
     Args:
         root: The store folder.
@@ -61,7 +61,7 @@ class Pipe:
         self._connect()
 
     def run(self, stdin: int) -> None:
-        """Pass on what the agent says until it leaves; open calls are then finished."""
+        """Pass on the agent's lines until end of input; then let open calls finish."""
         left = b""
         while piece := os.read(stdin, 1 << 20):
             *lines, left = (left + piece).split(b"\n")
@@ -76,19 +76,19 @@ class Pipe:
         self._done.wait(PARTING)
 
     def _send(self, line: bytes) -> None:
-        """Pass on a line; a process that is gone is replaced."""
+        """Pass on a line; if the process has ended, start another one."""
         with self._sending:
             asks = self._noted(line)
             if self._opened is None:
                 self._connect_or_say()
                 if asks:
-                    return  # it has been said with all that waits
+                    return  # sent already, with all unanswered requests
             if self._opened is not None:
-                with suppress(OSError):  # whoever reads its answers sees the end, and mends it
+                with suppress(OSError):  # `_read` notices the end and reconnects
                     self._opened.sendall(line)
 
     def _noted(self, line: bytes) -> bool:
-        """Remember what must be said again to another process; tell whether it wants an answer."""
+        """Remember what another process must be sent again; return whether it needs an answer."""
         try:
             found = json.loads(line) if len(line) <= LONGEST else None
         except (ValueError, RecursionError):
@@ -113,7 +113,7 @@ class Pipe:
         return True
 
     def _connect(self) -> None:
-        """Reach a process, greet it again, and say what was not answered."""
+        """Connect to a process; repeat the greeting and the unanswered requests."""
         opened, answer = connect(self._root, self._asked, seconds=STARTS, start=True)
         if "open" not in answer:
             opened.close()
@@ -138,7 +138,7 @@ class Pipe:
                 self._fail(number, f"the memory cannot be reached: {error}")
 
     def _fail(self, number: str | int, problem: str) -> None:
-        """Answer a request in the place of the process."""
+        """Answer a request with an error, in place of the process."""
         if self._waiting.pop(number, None) is not None:
             error = {"code": _ENDED, "message": problem}
             said = {"jsonrpc": "2.0", "id": number, "error": error}
@@ -148,7 +148,7 @@ class Pipe:
         """Pass on the answers of one process until it ends."""
         with suppress(OSError), opened, opened.makefile("rb") as answers:
             for line in answers:
-                if line.endswith(b"\n"):  # else it was killed while writing
+                if line.endswith(b"\n"):  # an incomplete line: it was killed
                     self._answered(line)
         with self._sending:
             self._opened = None
@@ -159,7 +159,7 @@ class Pipe:
                 self._done.set()
 
     def _blame(self) -> None:
-        """Give up the request that was carried out when the process ended, if it was the third."""
+        """Give up the oldest open request if three processes have ended during it."""
         if (number := next(iter(self._waiting), None)) is not None:
             self._deaths[number] = self._deaths.get(number, 0) + 1
             if self._deaths[number] >= TRIES:
@@ -173,12 +173,12 @@ class Pipe:
             self._say(line)
 
     def _say(self, line: bytes) -> None:
-        with self._writing, suppress(OSError, ValueError):  # the agent is gone; its stream ends
+        with self._writing, suppress(OSError, ValueError):  # the agent is gone
             self._stdout.write(line)
             self._stdout.flush()
 
     def _part(self) -> None:
-        """Tell the process that nothing follows, once nothing does."""
+        """After the agent's end of input, close the sending side of the connection."""
         if self._ended and self._opened is not None:
             with suppress(OSError):
                 self._opened.shutdown(socket.SHUT_WR)

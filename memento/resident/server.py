@@ -1,7 +1,7 @@
 """The resident process of a store: ``python -m memento.resident.server ROOT``.
 
-It takes the lock and listens before it imports what is slow, so that a client waits for what it
-asks alone. Each connection has a thread; the managers that they ask for share one open store.
+It takes the lock and listens before it imports slow modules, so that a client waits only for what
+its call needs. Each connection has a thread; their managers share one open store.
 """
 
 from __future__ import annotations
@@ -79,46 +79,46 @@ class Resident:
         self._kept: dict[tuple[object, ...], MemoryManager] = {}
 
     def run(self, lock: int | None = None) -> bool:
-        """Serve until it is not wanted any more; tell whether it did, or another one does.
+        """Serve until the process should end; return False if another process serves already.
 
         Args:
-            lock: The lock, if whoever started this has taken it.
+            lock: Descriptor of the lock, if the starting process has taken it.
         """
         lock = locked(self.root) if lock is None else lock
         if lock is None:
             return False
         with socket.socket(socket.AF_UNIX) as listening:
             coming = Path(place(self.root, "new"))
-            coming.unlink(missing_ok=True)  # of one that was killed: this one has the lock
+            coming.unlink(missing_ok=True)  # left by a killed process
             listening.bind(str(coming))
             coming.chmod(0o600)
             listening.listen(MOST)
             self._mine = identity(coming)
-            coming.replace(self._socket)  # whoever finds it can connect
+            coming.replace(self._socket)  # from now on clients can connect
             heard: list[Any] = [listening, self._woken]
             while self._wanted():
                 if listening in select.select(heard, [], [], min(_LOOKS, self._idle))[0]:
                     try:
                         self._accept(listening)
-                    except OSError as error:  # no descriptor is left; those who are there go on
+                    except OSError as error:  # no free descriptor; other clients go on
                         log.warning("a client cannot be served: %s", error.strerror)
                         self._leaving.wait(_REST)
             self.leave()
             self._vanish(lock)
             listening.setblocking(False)
             with suppress(OSError):
-                while True:  # those who came meanwhile are told to come again
+                while True:  # late clients are told that it is gone
                     self._accept(listening)
         self._finish()
         return True
 
     def leave(self) -> None:
-        """End soon. Safe in a signal handler."""
+        """Make the process end soon. Safe in a signal handler."""
         self._leaving.set()
         os.write(self._wake, b"\n")
 
     def memory(self, asked: Json) -> MemoryManager:
-        """Return the memories that a call is about; they stay open for the next one.
+        """Return the manager for a call; it stays open for later calls.
 
         Args:
             asked: The call, with the fields that say how to open the store.
@@ -135,12 +135,12 @@ class Resident:
             return found
 
     def open(self, asked: Json) -> MemoryManager:
-        """Return a manager of the same store that the caller closes."""
+        """Return a separate manager of the store, which the caller must close."""
         self.memory(asked)
         return self._opened(asked)
 
     def status(self) -> Json:
-        """Tell who serves: process, version, other clients and seconds since one has left."""
+        """Return process id, version, number of other clients, idle seconds, and log file."""
         return {
             "pid": os.getpid(),
             "version": __version__,
@@ -162,20 +162,20 @@ class Resident:
         )
 
     def _wanted(self) -> bool:
-        """Return whether to go on: the store and the socket are there, and somebody may come."""
+        """Return whether to go on: store and socket are unchanged, and it is not idle too long."""
         known, self._store = self._store, self._files()
         if any(was not in (None, now) for was, now in zip(known, self._store, strict=True)):
-            return False  # whoever has the other one open cannot use this one
+            return False  # the store was replaced by another
         if self._leaving.is_set() or identity(self._socket) != self._mine or self._mine is None:
             return False
         return bool(self._clients) or time.monotonic() - self._used < self._idle
 
     def _files(self) -> tuple[tuple[int, int] | None, ...]:
-        """Tell this store from another one of the same name."""
+        """Return the identities of the store's folder and ledger, to notice a replacement."""
         return identity(self.root), identity(self.root / layout.LEDGER)
 
     def _vanish(self, lock: int) -> None:
-        """Let the next one listen; what is another's by now stays."""
+        """Release socket and lock, so that another process can listen; keep files of another."""
         if identity(self._socket) == self._mine:
             self._socket.unlink()
         if identity(held := Path(place(self.root, "lock"))) == identity(lock):
@@ -183,7 +183,7 @@ class Resident:
         os.close(lock)
 
     def _finish(self) -> None:
-        """End the connections, with what they have begun, and close the store."""
+        """Let open calls finish, up to `PARTING` seconds, and close the store."""
         end = time.monotonic() + PARTING
         for opened in list(self._clients.values()):
             with suppress(OSError):
@@ -211,7 +211,7 @@ class Resident:
         thread.start()
 
     def _serve(self, opened: socket.socket) -> None:
-        """Answer one client until it leaves."""
+        """Answer one client until it disconnects."""
         try:
             with opened, opened.makefile("rb") as reader, opened.makefile("wb") as writer:
                 opened.settimeout(PATIENCE)
@@ -223,7 +223,7 @@ class Resident:
                         opened.settimeout(None)
                         rest(reader, writer)
                         return
-        except OSError:  # the client has left, or says nothing
+        except OSError:  # it disconnected, or is silent too long
             log.debug("a connection ended", exc_info=True)
         finally:
             self._used = time.monotonic()
@@ -252,7 +252,7 @@ class Resident:
             return {"error": error.problem, "field": error.field}
         except MementoError as error:
             return {"error": str(error)}
-        except Exception:  # the other clients go on; the log tells the user what happened
+        except Exception:  # other clients go on; details are logged
             log.exception("%s failed", asked["call"])
             return {"error": f"failed; see {place(self.root, 'log')}"}
 
@@ -288,7 +288,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def main(words: list[str]) -> int:
     """Serve the store of a folder; return the exit status."""
-    os.closerange(4, 256)  # what the client had open ends with the client
+    os.closerange(4, 256)  # descriptors of the client
     with suppress(PermissionError):
         os.setsid()
     os.chdir("/")

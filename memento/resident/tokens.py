@@ -1,7 +1,7 @@
-"""Who may use a store over HTTP: each client has a token, which says what it may see and do.
+"""Who may use a store over HTTP: each client has a token, with what it may see and do.
 
-The file in the store's folder has the SHA-256 of each token, never the token. One of 256 random
-bits cannot be found from that. Of a store in a database, the database has them, for all machines.
+The file in the store's folder holds the SHA-256 of each token, never the token, whose 256 random
+bits cannot be found from that. For a store in a database, the database holds them.
 """
 
 from __future__ import annotations
@@ -160,12 +160,12 @@ def listed(root: Path) -> list[Token]:
 
 @lru_cache(maxsize=16)
 def _read(path: Path, _edition: tuple[int, ...]) -> tuple[Token, ...]:
-    """Read a file again once it is another one: each change puts a new file in its place."""
+    """Return the tokens in a file; cached by ``_edition``, since each change replaces the file."""
     return tuple(Token(**one) for one in json.loads(read_regular(path, LONGEST)))
 
 
 def holder(root: Path, token: str) -> Token | None:
-    """Return whose token it is; None if it is nobody's. Takes as long for any of them."""
+    """Return the entry of a token; None if it is unknown or expired. Takes constant time."""
     digest = _digest(token)
     found = [one for one in listed(root) if hmac.compare_digest(one.digest, digest)]
     return found[0] if found and not _is_over(found[0].expires) else None
@@ -177,7 +177,7 @@ def _is_over(moment: str) -> bool:
 
 @contextmanager
 def _alone(root: Path) -> Iterator[None]:
-    """Let nobody else change the tokens meanwhile: one that was taken back would come again."""
+    """Lock the tokens during the block: a concurrent change could restore a revoked one."""
     try:
         with opened_folder(root) as held:
             fcntl.flock(held, fcntl.LOCK_EX)
@@ -200,9 +200,9 @@ def _write(root: Path, tokens: Iterable[Token]) -> None:
 
 @contextmanager
 def kept_at(address: str | Path) -> Iterator[Path]:
-    """Lend what the other functions take for the folder of a store.
+    """Yield the path to pass to the other functions as ``root``.
 
-    Of a database, they read and write the tokens in it during the block.
+    If the address is a database, they read and write its tokens during the block.
     """
     if not is_server(address):
         yield Path(address)
@@ -216,7 +216,7 @@ def kept_at(address: str | Path) -> Iterator[Path]:
 
 
 class _Shared:
-    """The tokens in a database. A thread reads them again, so that no request waits for that."""
+    """The tokens in a database; a thread refreshes them, so that no request waits for that."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -233,11 +233,11 @@ class _Shared:
         self._thread.join()
 
     def listed(self) -> list[Token]:
-        """Return them as they were a second ago, or when the database was last reached."""
+        """Return the tokens as last read: a second ago, or when the database last answered."""
         return [*self._tokens]
 
     def change(self, change: Callable[[list[Token]], list[Token]]) -> None:
-        """Change them in one transaction."""
+        """Change the tokens in one transaction."""
 
         def job(db: Session) -> list[Token]:
             new = change(_held(db))
@@ -248,7 +248,7 @@ class _Shared:
 
     def _follow(self) -> None:
         while not self._ending.wait(FOLLOWED):
-            with suppress(StoreError):  # the calls that need the database say so themselves
+            with suppress(StoreError):  # calls that need the database report it
                 self._tokens = self._ledger.read(_held)
 
 

@@ -1,7 +1,7 @@
-"""Who calls, and what of that is allowed: rights, namespaces and trust. Pure but for `caller_of`.
+"""Who calls, and what they may do: rights, namespaces and trust. Pure except `caller_of`.
 
-A caller sees the namespace of its token and those below it. What it writes is trusted at most as
-its token is, and no argument changes that.
+A caller sees the namespace of its token and those below it. What it writes is trusted no more than
+its token, whatever the arguments say.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Caller(NamedTuple):
 
     Attributes:
         name: Name of the token.
-        labels: Namespace that it sees, with those below it; none for the whole store.
+        labels: Namespace that it sees, with those below it; ``()`` for the whole store.
         rights: What it may do.
-        trust: How far what it writes is trusted at most.
+        trust: Maximum trust of what it writes.
     """
 
     name: str
@@ -45,19 +45,19 @@ class Caller(NamedTuple):
 
     @property
     def is_owner(self) -> bool:
-        """Whether it may see the whole store, and with that what errors tell of the machine."""
+        """Whether it may see the whole store, and details of the machine in errors."""
         return not self.labels and self.rights is Rights.ADMIN
 
 
 OWNER = Caller("owner", (), Rights.ADMIN, Trust.USER)
-"""Whoever can open the service's own socket, which only the user of the store can."""
+"""The caller at the service's Unix socket, which only the user of the store can open."""
 
 
 def caller_of(root: Path, authorization: str) -> Caller:
-    """Return who holds the token of a request.
+    """Return the caller to whom the token of a request belongs.
 
     Raises:
-        NotAllowed: If it is nobody's, has expired, or is for the agents' server alone.
+        NotAllowed: If the token is unknown or expired, or is bound to a scope and so for agents.
         StoreUnusable: If the tokens cannot be read.
     """
     scheme, _, given = authorization.partition(" ")
@@ -74,7 +74,7 @@ def namespace_of(caller: Caller, header: str | None) -> tuple[str, ...]:
     """Return the namespace of a call.
 
     Raises:
-        InvalidScope: If the header is no namespace.
+        InvalidScope: If the header is not a valid namespace.
         NotAllowed: If the caller does not see it.
     """
     if header is None:
@@ -90,11 +90,11 @@ def _see(caller: Caller, labels: tuple[str, ...]) -> None:
 
 
 def allow(caller: Caller, route: Route) -> None:
-    """Check whether a caller may call a method at all, before anything is read.
+    """Check whether a caller may call a method at all, before the body is read.
 
     Raises:
-        NotAllowed: If its rights do not include it.
-        UntrustedSource: If it is not trusted enough to act as the method does.
+        NotAllowed: If its rights are too low, or the method concerns the whole store.
+        UntrustedSource: If its trust is too low for the method.
     """
     if not caller.rights.includes(route.rights):
         raise NotAllowed(f"{route.name} needs the right to {route.rights}")
@@ -106,11 +106,12 @@ def allow(caller: Caller, route: Route) -> None:
 
 
 def limited(caller: Caller, route: Route, bound: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a call as far as the caller may give them.
+    """Return the arguments of a call, with trust lowered to that of the caller.
 
     Raises:
         NotAllowed: If an argument reaches beyond the caller's namespaces.
-        InvalidInput: If a source is none.
+        UntrustedSource: If the caller may not speak for the assistant.
+        InvalidInput: If a source, message or item is invalid.
     """
     said = dict(bound)
     if said.get("all_namespaces") and caller.labels:
@@ -133,7 +134,7 @@ def limited(caller: Caller, route: Route, bound: Mapping[str, Any]) -> dict[str,
 
 
 def _capped(source: Any, most: Trust) -> Any:
-    """Return a source that is trusted at most so far; None stands for the user."""
+    """Return a source with at most this trust; None stands for the user."""
     if source is None:
         return most
     if isinstance(source, Source):
@@ -155,5 +156,5 @@ def _capped_items(items: Any, most: Trust) -> Iterator[Draft]:
             yield replace(item, source=_capped(item.source, most))
         elif isinstance(item, str):
             yield Draft(item, source=most)
-        else:  # no arguments of `add`: the method says so
+        else:  # not the arguments of `add`
             raise InvalidInput(f"items[{number}]", "must be a text or the arguments of add")

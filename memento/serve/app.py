@@ -1,7 +1,7 @@
-"""The service: the calls of one store's manager over HTTP, and the routes around them.
+"""The service: calls of one store's manager over HTTP, and other routes.
 
-A request is refused as early as it can be: by its ``Host``, then its token, then its rights, and
-only then is its body read.
+A request is refused as early as possible: by its ``Host``, then its token, then its rights; only
+then is its body read.
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ class Settings(NamedTuple):
     """How a service is reached.
 
     Attributes:
-        hosts: Values of ``Host`` that are answered, so that no page of another site reaches the
-            service by a name of its own; none for any, at a Unix socket.
+        hosts: Accepted values of ``Host``, so that another site cannot reach the service by a
+            host name of its own; empty to accept any, at a Unix socket.
         origins: Other sites whose pages may call it.
-        tokens: Whether a call needs a token; without, whoever connects is the owner.
+        tokens: Whether a call needs a token; otherwise every caller is the owner.
         limits: See `Limits`.
     """
 
@@ -85,11 +85,11 @@ class Asked(NamedTuple):
     """A question that a caller asked.
 
     Attributes:
-        number: Its number since the service began, from 1.
+        number: Its number since the service started, from 1.
         at: When, UTC.
         by: Name of the caller's token.
-        namespace: Where it was asked.
-        words: The question.
+        namespace: The namespace that was asked.
+        words: The text of the question.
     """
 
     number: int
@@ -100,10 +100,10 @@ class Asked(NamedTuple):
 
 
 class Service:
-    """One open store, and those who call it.
+    """One open store, and the calls to it.
 
-    ``call`` is the door for everything that is built upon it, such as the page and the routes of
-    mem0: the same rights, namespaces, trust and limits hold there.
+    Everything built on it, such as the routes of mem0, calls the manager through ``call``, so that
+    the same rights, namespaces, trust and limits hold.
     """
 
     def __init__(self, memory: MemoryManager, settings: Settings) -> None:
@@ -188,7 +188,7 @@ class Service:
             self.calls -= 1
 
     def _note(self, caller: Caller, labels: tuple[str, ...], bound: Mapping[str, Any]) -> None:
-        """Keep a question for whoever watches; it is in RAM alone."""
+        """Add a question to ``asked``, which the page shows; kept only in RAM."""
         words = bound.get("query")
         if words is None:
             words = next((turn.text for turn in reversed(turns_of(bound["messages"]))), "")
@@ -196,13 +196,13 @@ class Service:
         self.asked.append(Asked(number, self.memory.store.clock(), caller.name, labels, str(words)))
 
     def close(self) -> None:
-        """Let the calls that run end."""
+        """Wait for running calls, and cancel those that have not started."""
         self._readers.shutdown(cancel_futures=True)
         self._writers.shutdown(cancel_futures=True)
 
 
 def _seen(future: asyncio.Future[Any]) -> None:
-    """Look at what became of a call that nobody waits for any more."""
+    """Log the error of a call that timed out and failed later."""
     if not future.cancelled() and (error := future.exception()) is not None:
         log.warning("a call that took too long failed: %s", type(error).__name__)
 
@@ -212,11 +212,10 @@ def application(service: Service, more: Sequence[BaseRoute] = ()) -> ASGIApp:
 
     Args:
         service: The open store, and how it is reached.
-        more: Routes beside those of the API, such as those of the web page
-            (``memento.serve.page.routes(service)``). They are behind the same check of ``Host`` and
-            ``Origin``, and reach the memories by ``service.call`` with a `Caller` of their own;
-            a `MementoError` that they raise becomes a problem, as the API's do, and tells of the
-            machine only if they set ``request.state.caller`` to an owner.
+        more: Further routes, such as those of the web page
+            (``memento.serve.page.routes(service)``). ``Host`` and ``Origin`` are checked for them
+            too, but they must find their own `Caller`. A `MementoError` that they raise becomes a
+            problem, with details of the machine only if ``request.state.caller`` is an owner.
     """
 
     @asynccontextmanager
@@ -246,10 +245,10 @@ def application(service: Service, more: Sequence[BaseRoute] = ()) -> ASGIApp:
 
 
 class _Door:
-    """Refuses what comes from the page of another site, and takes calls of the API to their method.
+    """Refuses requests from pages of other sites, and dispatches calls of the API.
 
-    These need none of the routing and handling in layers that the other routes have, which would
-    take a third of the time of the service.
+    Calls of the API bypass the routing and middleware of Starlette, which would take a third of the
+    service's time.
     """
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
@@ -289,7 +288,7 @@ async def _counted(service: Service, route: Route, request: Request) -> Response
         answer = await _refused(request, error)
     except HTTPException as error:
         answer = await _no_route(request, error)
-    except Exception as error:  # noqa: BLE001 - a fault of ours: it is logged, and told by number
+    except Exception as error:  # noqa: BLE001 - a bug: it is logged under a number
         answer = await _failed(request, error)
     service.metrics.count(route.name, answer.status_code, perf_counter() - began)
     return answer
@@ -314,7 +313,7 @@ async def _called(service: Service, route: Route, request: Request) -> Response:
 
 
 async def _body(request: Request, most: int) -> bytes:
-    """Read the body of a request, and not more of it than it may have."""
+    """Read the body of a request; raise ``TooMuch`` as soon as it is longer than allowed."""
     parts, length = [], 0
     async for part in request.stream():
         parts.append(part)
@@ -325,19 +324,19 @@ async def _body(request: Request, most: int) -> bytes:
 
 
 def _arguments(body: bytes, request: Request) -> dict[str, Any]:
-    """Return the arguments of a call."""
+    """Parse the body of a call as its arguments."""
     _check_type(request, "application/json")
     return _object(body)
 
 
 async def json_of(request: Request, most: int) -> dict[str, Any]:
-    """Return the JSON object that a request has, or an empty one; for other routes than ours."""
+    """Return the JSON object in a request's body, {} if it is empty; for additional routes."""
     body = await _body(request, most)
     return _arguments(body, request) if body else {}
 
 
 def _check_type(request: Request, wanted: str) -> None:
-    """Take only what no page of another site can send unasked, as a form can be."""
+    """Require a content type, one that a form on another site cannot send."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != wanted:
         raise HTTPException(415, f"send it as {wanted}")
@@ -356,7 +355,7 @@ def _object(body: bytes) -> dict[str, Any]:
 async def _with_file(
     service: Service, request: Request, name: str, call: Callable[..., Awaitable[bytes]]
 ) -> Response:
-    """Answer a call whose body, or whose answer, is a file: it is never one of this machine's."""
+    """Answer a call that sends or returns a file, through a temporary file of this machine."""
     limits = service.settings.limits
     with TemporaryDirectory(prefix="memento-") as folder:
         if name in SENDS:
@@ -377,7 +376,7 @@ async def _with_file(
 
 
 def _patience(request: Request) -> float | None:
-    """Return for how long a caller waits, if it says so."""
+    """Return the seconds that a caller waits, from its header; None without that header."""
     text = request.headers.get("memento-timeout")
     if text is None:
         return None
@@ -392,13 +391,13 @@ async def _live(_: Request) -> Response:
 
 
 async def _ready(service: Service, _: Request) -> Response:
-    """Tell whether calls are answered."""
+    """Answer whether calls are served."""
     ready = not service.leaving.is_set() and not service.memory.store.closed
     return JSONResponse({"ready": ready}, 200 if ready else 503)
 
 
 async def _metrics(service: Service, request: Request) -> Response:
-    """Tell Prometheus what happened; for whoever may see the whole store."""
+    """Answer with counters for Prometheus; only for callers that may see the whole store."""
     request.state.caller = caller = service.caller(request)
     if not caller.is_owner:
         raise NotAllowed("metrics are about the whole store")
@@ -407,12 +406,12 @@ async def _metrics(service: Service, request: Request) -> Response:
 
 
 async def _described(_: Request) -> Response:
-    """Return the description of the API; it is the same for everybody."""
+    """Answer with the OpenAPI description, which needs no token."""
     return JSONResponse(document())
 
 
 async def _stream(service: Service, request: Request) -> Response:
-    """Answer with what is stored and changed, as it happens."""
+    """Answer with a stream of new memories and changes."""
     request.state.caller = caller = service.caller(request)
     labels = namespace_of(caller, request.headers.get(HEADER))
     most = service.settings.limits.streams
@@ -437,7 +436,7 @@ async def _stream(service: Service, request: Request) -> Response:
 
 
 async def _about(service: Service, request: Request) -> Response:
-    """Tell a client of the service and of its token what its manager would know."""
+    """Answer what a client needs to know about the service, the store and its token."""
     request.state.caller = caller = service.caller(request)
     labels = namespace_of(caller, request.headers.get(HEADER))
     store = service.memory.store
@@ -489,7 +488,7 @@ async def _no_route(_: Request, error: Exception) -> Response:
 
 
 async def _failed(_: Request, error: Exception) -> Response:
-    """Tell of a fault of ours by a number that the log has too, and by nothing else."""
+    """Report an unexpected error only by a number, under which the log has the details."""
     number = uuid4().hex
     log.error("request %s failed", number, exc_info=error)
     problem = {"type": "about:blank", "title": "a fault of the service", "status": 500}

@@ -1,4 +1,4 @@
-"""How much one caller can take of a service, so that it is left for the others."""
+"""Limits of what one caller can use, so that the service stays available to others."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ class Limits:
     Attributes:
         body: Largest body of a call, bytes.
         large: Largest body of a call that takes many memories or a file, bytes.
-        k: Most hits that a token can ask for.
-        query: Longest query of a token, characters.
-        rate: Calls a second of a token; 0 for any number.
+        k: Maximum number of hits that a token can ask for.
+        query: Maximum length of a query of a token, characters.
+        rate: Calls a second for each token; 0 for no limit.
         burst: Calls that a token can make at once.
-        seconds: Time that a call may take; its caller can allow it less.
-        calls: Calls that run or wait at the same time.
-        readers: Calls that search at the same time. A search needs the interpreter all the time,
-            so that more of them take longer, each.
-        writers: Calls that write at the same time; those share a commit.
-        streams: Streams of changes that are open at the same time.
+        seconds: Maximum time of a call; its caller can allow it less.
+        calls: Maximum number of calls that run or wait.
+        readers: Maximum number of calls that search at the same time. A search holds the
+            interpreter lock, so more of them would only slow each other down.
+        writers: Maximum number of calls that write at the same time; those share a commit.
+        streams: Maximum number of open streams of changes.
     """
 
     body: int = 4 << 20
@@ -69,17 +69,17 @@ class Limits:
 
 
 class Rate:
-    """How many calls each token has left: a bucket that fills again."""
+    """Limits the calls of each token by a token bucket."""
 
     def __init__(self, rate: float, burst: int, clock: Callable[[], float] = monotonic) -> None:
         self._rate, self._burst, self._clock = rate, burst, clock
         self._left: dict[str, tuple[float, float]] = {}
 
     def take(self, name: str) -> None:
-        """Take one call of a token.
+        """Count one call of a token.
 
         Raises:
-            TooMuch: If it has none left.
+            TooMuch: If it has no calls left.
 
         >>> rate = Rate(2.0, 1, clock=lambda: 0.0)
         >>> rate.take("laptop")
@@ -101,9 +101,9 @@ class Rate:
 
 
 class Once:
-    """Answers to calls that a caller gave a key, so that repeating one does nothing again.
+    """Remembers answers by idempotency key, so that a repeated call is not carried out again.
 
-    They are kept in the memory of the process: after a restart, a key is new.
+    They are kept in RAM: after a restart, every key is new.
     """
 
     def __init__(self) -> None:
@@ -114,10 +114,10 @@ class Once:
     async def answer(
         self, caller: str, key: str, said: bytes, call: Callable[[], Awaitable[T]]
     ) -> T:
-        """Return the answer to a call, which is made if its key is new or its call has failed.
+        """Return the answer for a key; make the call if the key is new or its call has failed.
 
         Raises:
-            InvalidInput: If the key was given with another call, or is too long.
+            InvalidInput: If the key was used for another call, or is empty or too long.
         """
         if not 0 < len(key) <= _LONGEST_KEY:
             raise InvalidInput("Idempotency-Key", f"must have 1 to {_LONGEST_KEY} characters")

@@ -1,6 +1,6 @@
-"""What is stored and changed in a namespace, as it happens: server-sent events.
+"""Server-sent events for new memories and changes in a namespace.
 
-The ledger is looked at again and again, so that what other processes write is there too.
+The ledger is polled, so that writes of other processes are included.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Call = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
 EVERY = 0.5
 """Seconds from one look to the next."""
 MOST = 100
-"""Memories and changes of one look; whoever misses more is told so by the gap."""
+"""Maximum number of memories, and of changes, in one poll; if more were missed, ids have a gap."""
 _SHOWN = ("active", "quarantined")
 
 
@@ -27,8 +27,8 @@ async def events(
 ) -> AsyncIterator[bytes]:
     """Yield an event for each memory that arrives and each change, until the service ends.
 
-    An event has the id ``SEQ.CHANGE``: the newest memory and change so far. A client that gives it
-    as ``Last-Event-ID`` goes on from there (``after``); None for what comes from now on.
+    An event has the id ``SEQ.CHANGE``: the newest memory and change so far. A client that sends it
+    as ``Last-Event-ID`` continues from there (``after``); None to start with what comes next.
     """
     seen = after
     yield b"retry: 1000\n\n"
@@ -38,7 +38,7 @@ async def events(
             told = json.dumps(plain(value))
             yield f"id: {seen[0]}.{seen[1]}\nevent: {kind}\ndata: {told}\n\n".encode()
         if not new:
-            yield b": \n\n"  # whoever has left is noticed
+            yield b": \n\n"  # fails if the client is gone
         try:
             await asyncio.wait_for(leaving.wait(), EVERY)
         except TimeoutError:
@@ -46,10 +46,10 @@ async def events(
 
 
 def last_seen(last: str) -> tuple[int, int]:
-    """Read the id of an event.
+    """Parse the id of an event.
 
     Raises:
-        InvalidInput: If it is none.
+        InvalidInput: If it is not valid.
     """
     try:
         seq, change = map(int, last.split("."))
@@ -61,7 +61,7 @@ def last_seen(last: str) -> tuple[int, int]:
 async def _look(
     call: Call, seen: tuple[int, int] | None
 ) -> tuple[list[tuple[str, Any]], tuple[int, int]]:
-    """Return what is new, oldest first, and what is the newest now."""
+    """Return the new memories and changes, oldest first, and the newest of each now."""
     kept = await call("list", {"status": [*_SHOWN], "newest_first": True, "limit": MOST})
     changed = await call("changes.list", {"limit": MOST})
     newest = (

@@ -1,7 +1,7 @@
-"""What the clients of mem0 call (``mem0ai`` 2), on the same manager.
+"""The API that mem0 clients (``mem0ai`` 2) call, on the same manager.
 
-A user of theirs is a namespace below that of the token, ``agent_id`` is the actor and ``run_id``
-the session. An id of theirs begins with the user, since they ask for a memory by its id alone. With
+A mem0 user is a namespace below that of the token, ``agent_id`` is the actor and ``run_id`` the
+session. A mem0 id begins with the user, since clients ask for a memory by its id alone. With
 ``infer`` (their default), messages are observed; without, each is stored as it is.
 """
 
@@ -45,14 +45,14 @@ class Asked(NamedTuple):
     request: Request
 
     async def call(self, user: str | None, method: str, **arguments: Any) -> Any:
-        """Call a method of the manager for one of their users."""
+        """Call a method of the manager in the namespace of a mem0 user; None for the token's."""
         labels = namespace_of(self.caller, None)
         where = labels if user is None else (*labels, user)
         return await self.service.call(self.caller, method, arguments, namespace=where)
 
 
 def routes(service: Service) -> list[BaseRoute]:
-    """Return the routes of mem0's clients."""
+    """Return the routes of mem0's API."""
     table: dict[str, dict[str, Callable[[Asked], Awaitable[Any]]]] = {
         "/v1/ping/": {"GET": _ping},
         "/v3/memories/add/": {"POST": _add},
@@ -95,7 +95,7 @@ async def _absent(_: Request) -> Response:
 
 
 async def _ping(asked: Asked) -> Said:
-    place = "/".join(namespace_of(asked.caller, None))  # they want to belong to a project
+    place = "/".join(namespace_of(asked.caller, None))  # clients expect a project
     return {"status": "ok", "user_email": None, "org_id": "memento", "project_id": place}
 
 
@@ -203,7 +203,7 @@ async def _batch_delete(asked: Asked) -> Said:
 
 
 def _several(said: Mapping[str, Any]) -> list[Said]:
-    """Return the memories that a call names."""
+    """Return the ``memories`` of a batch call."""
     several = said.get("memories")
     if not isinstance(several, list) or not all(isinstance(one, dict) for one in several):
         raise InvalidInput("memories", "must be a list of objects")
@@ -211,7 +211,7 @@ def _several(said: Mapping[str, Any]) -> list[Said]:
 
 
 async def _entities(asked: Asked) -> Said:
-    """List the users of the token, and no others."""
+    """List only the users below the token's namespace."""
     labels = namespace_of(asked.caller, None)
     every = await asyncio.to_thread(asked.service.memory.store.namespaces)
     found = [
@@ -235,7 +235,7 @@ async def _delete_entity(asked: Asked) -> Said:
 
 
 def _filters(said: Mapping[str, Any]) -> tuple[str | None, Said]:
-    """Return the user that is asked about, and the filters of the manager."""
+    """Convert mem0's filters to the user and the filters of the manager."""
     given = said.get("filters") or {name: said[name] for name in _WHO if said.get(name)}
     several = given.get("AND", [given]) if isinstance(given, dict) else None
     if not isinstance(several, list) or not all(isinstance(one, dict) for one in several):
@@ -258,7 +258,7 @@ def _whole(said: Mapping[str, Any], name: str, default: int) -> int:
 
 
 def _named(text: str) -> tuple[str | None, str]:
-    """Return the user and the memory that an id of theirs names."""
+    """Split a mem0 id into the user (or None) and the id of the memory."""
     user, mark, name = text.rpartition(":")
     if not mark:
         raise NotFound(text)

@@ -1,4 +1,4 @@
-"""What happened, in the text format of Prometheus."""
+"""Counters of calls, in the text format of Prometheus."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Metrics:
             self._seconds[method] += seconds
 
     def text(self, stats: Stats, streams: int) -> str:
-        """Return all of it, with the state of the service's own namespace."""
+        """Return the counters as text, with gauges of the service's own namespace."""
         gauges = {
             "memento_memories": {f'tier="{tier}"': n for tier, n in stats.tiers.items()},
             "memento_hidden": {f'status="{status}"': n for status, n in stats.hidden.items()},
@@ -68,7 +68,7 @@ def _gauges(gauges: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
 
 
 def _resident() -> int:
-    """Return the memory of the process, bytes; the most that it had where only that is told."""
+    """Return the resident memory of the process, bytes; without ``/proc``, its maximum so far."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
     except OSError:

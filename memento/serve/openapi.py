@@ -124,7 +124,7 @@ def _argument(one: Argument, named: dict[str, Schema]) -> Schema:
 
 
 def _schema(hint: Any, named: dict[str, Schema]) -> Schema:
-    """Return the schema of a type; a data class is put beside, under its name."""
+    """Return the schema of a type; add the schema of a data class to ``named``."""
     origin, given = get_origin(hint), get_args(hint)
     if hint in _PLAIN:
         return _PLAIN[hint]
@@ -140,7 +140,7 @@ def _schema(hint: Any, named: dict[str, Schema]) -> Schema:
 
 
 def _is_sent(hint: Any) -> bool:
-    """Return whether JSON has a form for a type, which open files have not."""
+    """Return whether a type can be sent as JSON; open files, for example, cannot."""
     module = getattr(get_origin(hint) or hint, "__module__", "")
     return not module.startswith(("typing", "numpy", "memento.verbs.session")) or hint is Any
 
@@ -179,7 +179,7 @@ def _several(hint: Any, origin: Any, given: tuple[Any, ...], named: dict[str, Sc
 
 
 def _others() -> Schema:
-    """Return the routes that call no method."""
+    """Return the description of the routes that call no method."""
     told = {"type": "object"}
     return {
         "/v1/about": {"get": _get("The service, the token and its namespace.", _answer(told))},

@@ -1,4 +1,4 @@
-"""Listen, serve, and stop when asked to: what ``memento serve`` does."""
+"""Listen, serve, and stop on a signal, for ``memento serve``."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class Place(NamedTuple):
 
     Attributes:
         host: An address of this machine; ``""`` for a Unix socket.
-        port: A port; 0 for one that is free.
-        path: The socket's file; ``""`` for a port.
+        port: A port; 0 for any free one.
+        path: The socket file; ``""`` for a TCP port.
     """
 
     host: str
@@ -47,12 +47,12 @@ class Place(NamedTuple):
 
     @property
     def is_local(self) -> bool:
-        """Whether only this machine reaches it."""
+        """Whether only this machine can reach it."""
         return bool(self.path) or self.host in LOOPBACK
 
 
 def place_of(text: str) -> Place:
-    """Read a place: ``unix:PATH``, ``HOST:PORT`` or ``PORT``.
+    """Parse a place: ``unix:PATH``, ``HOST:PORT`` or ``PORT``.
 
     Raises:
         InvalidInput: If it is none of these.
@@ -69,7 +69,7 @@ def place_of(text: str) -> Place:
 
 
 def listening(place: Place) -> socket.socket:
-    """Return a socket that listens; a Unix socket is the user's alone.
+    """Return a listening socket; only the user can connect to a Unix socket.
 
     Raises:
         InvalidInput: If it cannot listen there.
@@ -84,7 +84,7 @@ def listening(place: Place) -> socket.socket:
 
 
 def _unix(path: Path) -> socket.socket:
-    """Listen at a file that appears once others can connect to it, in the place of a dead one."""
+    """Listen at a socket file, which appears ready to connect; replace one that is dead."""
     if path.is_socket():
         with socket.socket(socket.AF_UNIX) as probe:
             if probe.connect_ex(str(path)) == 0:
@@ -105,7 +105,7 @@ def _unix(path: Path) -> socket.socket:
 
 
 class _Server(uvicorn.Server):
-    """A server whose service knows of the signal to end."""
+    """A server that tells its service when it is asked to stop."""
 
     def __init__(self, config: uvicorn.Config, service: Service) -> None:
         super().__init__(config)
@@ -113,7 +113,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take the signals to end, and end: uvicorn would send itself the signal once more."""
+        """Handle SIGINT and SIGTERM; unlike uvicorn, do not raise the signal again at the end."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -126,7 +126,7 @@ class _Server(uvicorn.Server):
                 signal.signal(one, handler)
 
     def handle_exit(self, sig: int, frame: Any) -> None:
-        """Take no more calls, and let streams end."""
+        """Stop accepting calls, and end the streams."""
         self._service.leaving.set()
         super().handle_exit(sig, frame)
 
@@ -138,13 +138,13 @@ def server_of(
     certificate: tuple[str, str] | None = None,
     proxy: str | None = None,
 ) -> uvicorn.Server:
-    """Return what serves an application; ``run`` or ``serve`` with a socket starts it.
+    """Return a server for an application; ``run`` or ``serve`` with a socket starts it.
 
     Args:
         service: The service.
         app: Its application.
         certificate: Files of a certificate and its key, for TLS.
-        proxy: Addresses of the proxy in front, whose headers tell of the client.
+        proxy: Addresses of the proxy in front, whose headers about the client are believed.
 
     Raises:
         InvalidInput: If the certificate cannot be read.
@@ -179,14 +179,14 @@ def _config(
 
 
 class Opens(Protocol):
-    """What a worker opens, in its own process: a service, and what answers for it."""
+    """Opens the service of a worker, in the worker's process."""
 
     def opened(self) -> AbstractContextManager[tuple[Service, Any]]:
-        """Lend both."""
+        """Yield the service and its ASGI application."""
 
 
 class _Worker(NamedTuple):
-    """Makes the application of one worker when its process has begun."""
+    """Makes the application of a worker, once its process has started."""
 
     opens: Opens
 
@@ -208,7 +208,7 @@ class _Worker(NamedTuple):
 
 
 def _before(number: int, act: Callable[[], object]) -> None:
-    """Let something be done at a signal, before what is done already."""
+    """Call a function at a signal, before the present handler."""
     then = signal.getsignal(number)
 
     def handle(number: int, frame: Any) -> None:
@@ -246,7 +246,7 @@ def run_workers(
 
 
 def run(server: uvicorn.Server, opened: socket.socket, place: Place) -> None:
-    """Serve until SIGTERM or SIGINT, and take the socket's file away then."""
+    """Serve until SIGTERM or SIGINT, then remove the socket's file."""
     mine = identity(place.path) if place.path else None
     try:
         server.run(sockets=[opened])

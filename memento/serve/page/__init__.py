@@ -1,12 +1,12 @@
-"""The web page: what is remembered and why it was found, to correct it on the spot.
+"""The web page: shows what is remembered and why it was found, and lets the user correct it.
 
-Made by the server, one stylesheet, one small module; it works without JavaScript.
+Rendered on the server, with one stylesheet and one small script; it works without JavaScript.
 
-door      who comes in, and which forms are taken
+door      sessions, and protection of forms
 views     the pages that read
 changes   the forms, each with its undo
 wording   what the page says about a memory
-graph     where linked memories are drawn
+graph     layout of linked memories
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def routes(service: Service, *, every: float = EVERY) -> list[BaseRoute]:
     """Return the routes of the page, for `memento.serve.app.application`.
 
     Args:
-        service: The store that it shows.
-        every: Seconds between two looks for changes.
+        service: The service whose store it shows.
+        every: Seconds between two polls for changes.
     """
     door = Door(service, partial(_render, _templates()), views.Kept())
 
@@ -72,7 +72,7 @@ def routes(service: Service, *, every: float = EVERY) -> list[BaseRoute]:
         async def is_gone() -> bool:
             return service.leaving.is_set() or await request.is_disconnected()
 
-        def asked() -> int:  # what is asked elsewhere is nothing to this watcher
+        def asked() -> int:  # only questions in this namespace
             ours = (one for one in reversed(service.asked) if one.namespace == here)
             return next((one.number for one in ours), 0)
 
@@ -96,7 +96,7 @@ def routes(service: Service, *, every: float = EVERY) -> list[BaseRoute]:
 
 @cache
 def _file(name: str) -> tuple[bytes, str]:
-    """Read a file of the page, with a digest by which browsers may keep it."""
+    """Return a static file, and a digest for its URL, so that browsers can cache it."""
     data = files(__package__).joinpath(name).read_bytes()
     return data, sha256(data).hexdigest()[:12]
 
@@ -111,7 +111,7 @@ def _static(name: str) -> Callable[[Request], Any]:
 
 
 def _templates() -> Environment:
-    """Open the templates; all that they are given is text, and escaped."""
+    """Open the templates; all values are escaped."""
     found = Environment(
         loader=PackageLoader("memento.serve.page"),
         autoescape=True,
@@ -130,14 +130,14 @@ def _templates() -> Environment:
 
 
 def _shown(value: object) -> object:
-    """Spell out what cannot be seen in any text that a template shows."""
+    """Replace invisible characters by escapes in a text that a template shows."""
     if isinstance(value, str) and not isinstance(value, Markup):
         return spell_out(str(value))
     return value
 
 
 def _raw(text: str) -> Markup:
-    """Put a text into a field of a form as it is, so that it comes back as it was."""
+    """Escape only the HTML of a text, for a form field that must come back unchanged."""
     return escape(text)
 
 
@@ -147,12 +147,12 @@ def _cut(text: str, most: int) -> str:
 
 
 def _named(labels: Sequence[str]) -> str:
-    """Return how an address names a namespace."""
+    """Encode a namespace for a URL."""
     return quote("/".join(quote(label, safe="") for label in labels), safe="")
 
 
 def _render(templates: Environment, name: str, /, *, call: Call | None, **values: Any) -> str:
-    """Fill a template, with what the head of each page says."""
+    """Fill a template, with the values of the header of each page."""
     shown: dict[str, Any] = {"call": call, "theme": "", **values}
     if call is not None:
         now, zone = call.memory.store.clock(), views.zone_of(call)
@@ -165,7 +165,7 @@ def _render(templates: Environment, name: str, /, *, call: Call | None, **values
 
 
 def _done(call: Call) -> tuple[Change, Sequence[Memory]] | None:
-    """Return the change that this page is shown after, for its toast."""
+    """Return the change that led to this page, and its memories, for the toast; None if none."""
     said = call.query.get("done", "")
     if not said.isdigit():
         return None

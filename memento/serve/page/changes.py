@@ -1,4 +1,4 @@
-"""The forms of the page: each makes one change and goes back, with a way to undo it."""
+"""The forms of the page: each makes one change and returns, with a way to undo it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ IN_RUNS = ("forget_source", "restore_source")
 
 
 def back(call: Call, done: int | None = None, **query: str) -> Response:
-    """Go back to the page that a form is on.
+    """Redirect to the page with the form.
 
     Args:
         call: The request.
@@ -44,14 +44,14 @@ def after(call: Call, one: Memory) -> Response:
 
 
 def of_one(change: Callable[[Call, str], Memory]) -> View:
-    """Make the form of a change of the memory that its address names."""
+    """Return the view for a change of the memory that the URL names."""
     return lambda call: after(call, change(call, str(call.request.path_params["id"])))
 
 
 def correct(call: Call, name: str) -> Memory:
-    """Replace what a memory says; the old text stays in its history.
+    """Correct the text of a memory; the old text stays in its history.
 
-    A memory that is not in force any more is corrected where it goes on: at the head of its chain.
+    If the memory was superseded, the newest memory of its chain is corrected.
     """
     return call.memory.correct(call.memory.changes.head(name).id, call.form.get("text", ""))
 
@@ -88,7 +88,7 @@ def move(call: Call, name: str) -> Memory:
 
 
 def approve(call: Call, name: str) -> Memory:
-    """Let a memory out of quarantine, as it was read."""
+    """Approve a memory in the version that the user has read."""
     version = call.form.get("version", "")
     if not version.isdigit():
         raise InvalidInput("version", "must be the version that you read")
@@ -96,18 +96,18 @@ def approve(call: Call, name: str) -> Memory:
 
 
 def promote(call: Call, name: str) -> Memory:
-    """Let a memory apply to a wider scope."""
+    """Move a memory to a wider scope."""
     return call.memory.scopes.promote(name, call.form.get("scope", ""))
 
 
 def decline(call: Call, name: str) -> Memory:
-    """Leave what is in doubt in a message as what was said, and no more."""
+    """Mark a doubtful message as declined: nothing is learned from it."""
     turn = call.memory.get(name)
     return call.memory.update(turn.id, tags=[*turn.tags, DECLINED])
 
 
 def reject_source(call: Call) -> Response:
-    """Hide all that came from an address."""
+    """Hide all memories from a source."""
     hidden = call.memory.quarantine.forget_source(call.form.get("source", ""))
     return after(call, hidden[0]) if hidden else back(call)
 
@@ -131,7 +131,7 @@ def direct(call: Call) -> Response:
 
 
 def confirm(call: Call) -> Response:
-    """Remember a statement that was in doubt."""
+    """Remember a doubtful statement."""
     wanted = call.form.get("turn", ""), call.form.get("text", "")
     doubts = call.memory.rules.doubtful(limit=1_000)
     found = next((one for one in doubts if (one.turn_id, one.text) == wanted), None)
@@ -152,7 +152,7 @@ def undo(call: Call) -> Response:
 
 
 def tend(call: Call) -> Response:
-    """Repair what is derived from the memories, or embed them all again."""
+    """Repair derived data, or embed all memories again."""
     if not call.caller.is_owner:
         raise NotAllowed("this is about the whole store; it needs a token with the right to admin")
     if call.form.get("what") == "reindex":

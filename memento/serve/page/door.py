@@ -1,9 +1,8 @@
-"""Who comes in: the one-time code, the cookie, forms that only this page can send, headers.
+"""Access to the page: one-time codes, cookies, protection of forms, headers.
 
-A session is an ordinary token of the store that ends after twelve hours; the cookie holds it. So it
-has the rights, the namespaces and the trust of a token, is listed with the others and can be
-revoked like them. The code that ``memento open`` puts behind the address is a token as well, good
-for two minutes and for one use.
+A session is an ordinary token of the store that expires after twelve hours; the cookie holds it. So
+it has rights, namespaces and trust, is listed with other tokens and can be revoked. The code that
+``memento open`` appends to the URL is also a token, valid for two minutes and one use.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ View = Callable[["Call"], Response]
 
 
 def code_for(root: Path) -> str:
-    """Make the code with which a browser on this machine comes in, once and soon."""
+    """Return a new one-time code for a local browser; revoke expired codes and sessions."""
     for one in tokens.listed(root):
         ours = one.name.startswith((CODE, SESSION)) and one.expires
         if ours and datetime.fromisoformat(one.expires) <= system_clock():
@@ -72,39 +71,40 @@ def _token(root: Path, prefix: str, lasts: timedelta) -> str:
 
 
 def entered(root: Path, given: str) -> str | None:
-    """Return the secret of a session for what somebody gave; None if it opens nothing.
+    """Return the session token for a code or token that was entered; None if it is not valid.
 
-    A code is spent and gives a session of its own. Any other token is good as it is.
+    A code is revoked and gives a new session. Any other token without a scope is itself the
+    session.
     """
     found = tokens.holder(root, given)
     if found is None or not found.name.startswith(CODE):
         return None if found is None or found.scope else given
     try:
         tokens.revoke(root, found.name)
-    except InvalidInput:  # somebody else was faster
+    except InvalidInput:  # another request used it first
         return None
     return _token(root, SESSION, SESSION_LASTS)
 
 
 def left(root: Path, session: str) -> None:
-    """End a session; a token that somebody gave as it is stays good."""
+    """End a session; a token that was entered itself stays valid."""
     found = tokens.holder(root, session)
     if found is not None and found.name.startswith(SESSION):
         tokens.revoke(root, found.name)
 
 
 def cookie_of(request: Request) -> str:
-    """Return the name of the cookie: browsers share cookies between the ports of a machine."""
+    """Return the name of the cookie; it has the port, as ports of a host share their cookies."""
     return f"memento-{request.url.port or 'page'}"
 
 
 def form_token(session: str) -> str:
-    """Return what each form of a session holds; only a page of this session can know it."""
+    """Return the hidden value in each form of a session, which other sites cannot know."""
     return hashlib.sha256(f"form of {session}".encode()).hexdigest()[:32]
 
 
 def is_foreign(request: Request) -> bool:
-    """Return whether another site made a browser send a request."""
+    """Return whether a page of another site caused a request."""
     said = request.headers.get("sec-fetch-site")
     if said is not None:
         return said not in ("same-origin", "none")
@@ -119,12 +119,12 @@ class Call:
     Attributes:
         request: The request.
         caller: Who asks, with rights and trust.
-        memory: The memories of the namespace that the address names.
+        memory: The manager of the namespace that the URL names.
         render: Fills a template; see `Call.show`.
-        kept: What was counted lately; see `memento.serve.page.views.Kept`.
-        asked: What programs asked lately, in any namespace.
-        form: What was posted, without the token of the form.
-        session: The secret of the session.
+        kept: Cached counts; see `memento.serve.page.views.Kept`.
+        asked: Recent questions of callers, in any namespace.
+        form: The posted fields, including the form token.
+        session: The token of the session.
     """
 
     request: Request
@@ -138,12 +138,12 @@ class Call:
 
     @property
     def query(self) -> Mapping[str, str]:
-        """What stands behind the question mark of the address, without what is empty."""
+        """The query parameters of the URL that are not blank."""
         return {name: one for name, one in self.request.query_params.items() if one.strip()}
 
     @property
     def here(self) -> str:
-        """The address of this page, to come back to it."""
+        """The URL of this page, to return to it, without the toast."""
         asked = {name: one for name, one in self.request.query_params.items() if name != "done"}
         return self.request.url.path + (f"?{urlencode(asked)}" if asked else "")
 
@@ -153,7 +153,7 @@ class Call:
         return self.caller.rights.includes(Rights.WRITE) and self.caller.trust is Trust.USER
 
     def url(self, path: str, **query: object) -> str:
-        """Return an address of the page, in the same namespace."""
+        """Return a URL of the page, in the same namespace."""
         asked = {name: one for name, one in query.items() if one not in (None, "", False)}
         if "ns" in self.request.query_params:
             asked = {"ns": self.request.query_params["ns"], **asked}
@@ -165,12 +165,12 @@ class Call:
 
 
 class Door:
-    """Lets a view be asked only by somebody with a session, and a change only by a form of it.
+    """Allows views only with a session, and changes only through a form of that session.
 
     Args:
-        service: The store that the page shows.
+        service: The service whose store the page shows.
         render: Fills a template.
-        kept: What was counted lately; forgotten after each change.
+        kept: Cached counts; cleared after each change.
     """
 
     def __init__(self, service: Service, render: Render, kept: Any) -> None:
@@ -179,7 +179,7 @@ class Door:
         self._root = service.memory.store.root
 
     def page(self, view: View) -> Callable[[Request], Any]:
-        """Make the endpoint of a view that reads."""
+        """Return the endpoint of a view that reads."""
 
         async def endpoint(request: Request) -> Response:
             return _headed(await run_in_threadpool(self._answer, request, view, None))
@@ -187,7 +187,7 @@ class Door:
         return endpoint
 
     def change(self, view: View) -> Callable[[Request], Any]:
-        """Make the endpoint of a form."""
+        """Return the endpoint of a form."""
 
         async def endpoint(request: Request) -> Response:
             form = await _posted(request)
@@ -196,7 +196,7 @@ class Door:
         return endpoint
 
     def caller(self, request: Request) -> tuple[Caller, str] | None:
-        """Return who asks, and the secret of the session; None without one."""
+        """Return the caller and the token of the session; None without a valid session."""
         session = request.cookies.get(cookie_of(request), "")
         try:
             return access.caller_of(self._root, f"Bearer {session}"), session
@@ -204,7 +204,7 @@ class Door:
             return None
 
     def memory_of(self, request: Request, caller: Caller) -> MemoryManager:
-        """Return the memories of the namespace that an address names."""
+        """Return the manager of the namespace that the URL names."""
         labels = access.namespace_of(caller, request.query_params.get("ns"))
         return self._memory.of(*labels)
 
@@ -236,14 +236,14 @@ class Door:
             return call.show("error.html", status_of(error), error=error, back=absent)
 
     def _ask(self, request: Request, *, wrong: bool = False) -> Response:
-        """Ask for the code; the same for every address, so that none tells what is there."""
+        """Answer with the login page: the same for every URL, so as not to reveal which exist."""
         query = f"?{request.url.query}" if request.url.query else ""
         then = request.url.path + query if request.method == "GET" else "/"
         text = self._render("login.html", call=None, wrong=wrong, then=then)
         return HTMLResponse(text, 401)
 
     async def enter(self, request: Request) -> Response:
-        """Take a code or a token, and begin a session."""
+        """Start a session with a code or a token."""
         form = await _posted(request)
         if is_foreign(request):
             return _headed(self._ask(request))
@@ -262,7 +262,7 @@ class Door:
         return _headed(answer)
 
     def theme(self, call: Call) -> Response:
-        """Keep whether the page is dark or light."""
+        """Set the colour theme in a cookie."""
         answer = RedirectResponse(inside(call.form.get("then", "/")), 303)
         said = call.form.get("theme", "")
         name = said if said in ("dark", "light") else ""
@@ -283,7 +283,7 @@ def _headed(answer: Response) -> Response:
 
 
 async def _posted(request: Request) -> dict[str, str]:
-    """Read a form; nothing of one that is too long."""
+    """Return the fields of a posted form; {} if it is too long."""
     body = b""
     async for part in request.stream():
         body += part
@@ -293,7 +293,7 @@ async def _posted(request: Request) -> dict[str, str]:
 
 
 def _check(request: Request, form: Mapping[str, str], call: Call) -> None:
-    """Refuse a form that another site sent, or that its sender may not send."""
+    """Refuse a form from another site or session, or from a caller who may not change memories."""
     right = hmac.compare_digest(form.get("form", "").encode(), form_token(call.session).encode())
     if is_foreign(request) or not right:
         raise NotAllowed(
@@ -304,6 +304,6 @@ def _check(request: Request, form: Mapping[str, str], call: Call) -> None:
 
 
 def inside(path: str) -> str:
-    """Return an address of this page, whatever a form says."""
+    """Return a path if it stays on this site, else ``/``."""
     inside = path.startswith("/") and not path.startswith(("//", "/\\"))
     return path if inside and path.isprintable() else "/"

@@ -1,4 +1,4 @@
-"""Where the memories around one are drawn: the near ones on a ring, others behind them. Pure."""
+"""Lay out the memories linked to one: direct links on a ring, others on a ring outside it. Pure."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ MOST = 60
 WIDE, HIGH = 720, 420
 """Largest size of the picture of two rings; that of one ring is half as large."""
 BESIDE, BELOW = 84, 44
-"""Room for the words of a memory, to each side of it and above and below."""
+"""Space for the label of a memory, on each side of it and above and below."""
 FEW = 2
-"""Number of memories up to which they are beside the middle."""
+"""Up to this number, memories are placed left and right of the middle."""
 LABELLED = 14
-"""Number of memories up to which each has its words in the picture, not only its number."""
+"""Up to this number, memories have text labels in the picture, not only numbers."""
 
 WORDS = {
     "supersedes": ("replaces", "replaced by"),
@@ -28,18 +28,18 @@ WORDS = {
     "quotes": ("quotes", "quoted by"),
     "related": ("belongs with", "belongs with"),
 }
-"""Each relation as the one memory has it to the other, and the other way round."""
+"""For each relation, the words from source to target, and from target to source."""
 
 
 def relation(link: Related) -> str:
-    """Say how the memory asked about is related to the other one."""
+    """Return how the memory in the middle is related to the linked one, in words."""
     there, back = WORDS.get(link.relation, (link.relation, link.relation))
     return there if link.outgoing else back
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A memory in the picture, with its place, its number there and its ring (0 is the middle)."""
+    """A memory in the picture, with its position, number and ring (0 is the middle)."""
 
     memory: Memory
     number: int
@@ -50,7 +50,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture: its size, its memories, and the lines between them, each with its relation."""
+    """A picture: size, memories, lines with their relations, and number of memories left out."""
 
     wide: int
     high: int
@@ -61,11 +61,11 @@ class Picture:
 
 
 def around(middle: Memory, links: Iterable[tuple[str, Related]], *, most: int = MOST) -> Picture:
-    """Lay out what is linked to a memory.
+    """Lay out the memories that are linked to one.
 
     Args:
         middle: The memory in the middle.
-        links: Each with the id of the memory that it was found from; those of the middle first.
+        links: Links with the id of the memory at which each starts; those of the middle first.
         most: Maximum number of memories around it.
     """
     links = list(links)
@@ -96,12 +96,12 @@ def around(middle: Memory, links: Iterable[tuple[str, Related]], *, most: int = 
 
 
 def _turn(at: int, count: int) -> float:
-    """Return the direction of one of so many memories, radians; two are left and right."""
+    """Return the direction of memory ``at`` of ``count``, radians; two are right and left."""
     return 2 * pi * at / count if count <= FEW else 2 * pi * (at + 0.5) / count - pi / 2
 
 
 def _behind(parents: list[int], turns: list[float]) -> list[float]:
-    """Return directions for memories behind others, near that of their parent."""
+    """Return directions for memories of the outer ring, near those of their parents."""
     sector = min(2 * pi / max(1, len(turns)), pi / 2)
     found = []
     for at, parent in enumerate(parents):

@@ -1,4 +1,4 @@
-"""The pages that read. Each asks the manager what anybody could ask it, and fills a template."""
+"""The pages that read. Each calls public methods of the manager and fills a template."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ def zone_of(call: Call) -> tzinfo:
 
 
 def moment(call: Call, name: str, *, end: bool = False) -> datetime | None:
-    """Read a moment of the address: a day, or a day and an hour, in the zone of the user.
+    """Parse a moment in the URL: a day, or a day and a time, in the user's time zone.
 
     Args:
         call: The request.
-        name: Its name in the address.
-        end: Whether a day stands for its end, but never for the future.
+        name: Name of the parameter.
+        end: Whether a day stands for its end, though never later than now.
 
     Raises:
-        InvalidInput: If it is none.
+        InvalidInput: If it is not a moment.
     """
     said = call.query.get(name)
     at = said_moment(name, said, call.memory.store.clock().astimezone(zone_of(call)))
@@ -66,10 +66,10 @@ def moment(call: Call, name: str, *, end: bool = False) -> datetime | None:
 
 
 def number(call: Call, name: str, default: int, most: int) -> int:
-    """Read a number of the address, from 0 to ``most``.
+    """Parse a number in the URL, from 0 to ``most``.
 
     Raises:
-        InvalidInput: If it is none.
+        InvalidInput: If it is not such a number.
     """
     said = call.query.get(name, str(default))
     if not said.isascii() or not said.isdigit() or len(said) > len(str(most)) or int(said) > most:
@@ -106,7 +106,7 @@ def search(call: Call) -> Response:
 
 
 def _found(call: Call, question: str) -> tuple[Retrieval, float]:
-    """Answer the question of an address with its filters."""
+    """Retrieve for the question and filters in the URL; return the answer and the seconds."""
     asked: dict[str, Any] = {name: call.query[name] for name in FILTERS if name in call.query}
     began = perf_counter()
     found = call.memory.retrieve(
@@ -142,7 +142,7 @@ def one(call: Call) -> Response:
 
 
 def _memory(call: Call, name: str, found: Retrieval) -> dict[str, Any]:
-    """Return what the panel of a memory shows."""
+    """Return the template values for the panel of a memory."""
     memory = call.memory
     this = memory.get(name)
     place = next((at for at, hit in enumerate(found) if hit.id == this.id), None)
@@ -165,16 +165,16 @@ def _memory(call: Call, name: str, found: Retrieval) -> dict[str, Any]:
 
 
 def _get(memory: MemoryManager, name: str) -> Memory | None:
-    """Return a memory if it is there."""
+    """Return a memory, or None if there is none."""
     with suppress(NotFound):
         return memory.get(name)
     return None
 
 
 def _history(memory: MemoryManager, this: Memory) -> list[dict[str, Any]]:
-    """Return the texts that a memory and those that it replaced had, newest first.
+    """Return the texts of a memory and of those in its chain, newest first.
 
-    A state that differs in its status alone is not one of them.
+    A state that differs only in its status is left out.
     """
     states = memory.changes.history(this.id, chain=True)[-MOST:]
     rows: list[dict[str, Any]] = []
@@ -225,7 +225,7 @@ def timeline(call: Call) -> Response:
 
 
 def _first_day(call: Call) -> datetime:
-    """Return when the first memory was recorded, for the slider."""
+    """Return when the first memory was stored, the start of the slider."""
     first = call.memory.list(limit=1, status=EVERYWHERE)
     return (first[0].created_at if first else call.memory.store.clock()).astimezone(zone_of(call))
 
@@ -249,7 +249,7 @@ def compare(call: Call) -> Response:
 
 
 def _groups(diff: Diff) -> list[tuple[str, int, list[tuple[Memory, list[wording.Piece]]]]]:
-    """Return the kinds of difference, each with its number and its memories, in words."""
+    """Return for each kind of difference its name, count, and memories with marked changes."""
     named = {
         "added": diff.added, "changed": diff.changed, "replaced": diff.superseded,
         "set aside": diff.archived, "forgotten": diff.forgotten, "back again": diff.restored,
@@ -282,13 +282,13 @@ def changes(call: Call) -> Response:
 
 
 def touched(memory: MemoryManager, change: Change) -> list[Memory]:
-    """Return the first memories of a change that are still there, what it added first."""
+    """Return the first memories of a change that still exist, those that it added first."""
     names = (*change.added, *change.changed)[:3]
     return [one for name in names if (one := _get(memory, name)) is not None]
 
 
 def inbox(call: Call) -> Response:
-    """Show what waits for a word of the user."""
+    """Show what needs a decision of the user."""
     memory = call.memory
     skip = number(call, "skip", 0, 1_000_000)
     waiting = memory.quarantine.list(limit=PAGE + 1, offset=skip)
@@ -309,7 +309,7 @@ def inbox(call: Call) -> Response:
 
 
 def _would_replace(memory: MemoryManager, one: Memory) -> Memory | None:
-    """Return what a memory in quarantine would replace."""
+    """Return the memory that a quarantined one would replace; None if there is none."""
     for link in memory.insight.related(one.id):
         if link.relation == "proposes" and link.outgoing:
             return link.memory
@@ -338,7 +338,7 @@ def rules(call: Call) -> Response:
 
 
 def links(call: Call) -> Response:
-    """Show what is linked to one memory, two links far; never everything."""
+    """Show the memories within two links of one."""
     name, start = call.query.get("m"), call.query.get("q", "")
     if name is None:
         hits = call.memory.retrieve(start, HITS, record=False) if start else Retrieval("")
@@ -391,7 +391,7 @@ def _turns(call: Call, name: str, skip: int, info: Any, resumed: Any) -> Respons
 
 
 def _learned(memory: MemoryManager, rows: list[Memory]) -> dict[str, list[Memory]]:
-    """Return what was learned from each of some turns; it has their moments."""
+    """Return what was learned from each turn; it occurred at the same time as its turn."""
     found: dict[str, list[Memory]] = {one.id: [] for one in rows}
     if rows:
         first, last = min(one.occurred_at for one in rows), max(one.occurred_at for one in rows)
@@ -403,7 +403,7 @@ def _learned(memory: MemoryManager, rows: list[Memory]) -> dict[str, list[Memory
 
 
 def health(call: Call) -> Response:
-    """Show whether all is well, and on request what `doctor` finds without repairing it."""
+    """Show the state of the store; on request, what `doctor` finds without repairing it."""
     memory, asked = call.memory, call.caller.is_owner and "check" in call.query
     return call.show(
         "health.html",
@@ -424,7 +424,7 @@ def playground(call: Call) -> Response:
 
 
 def state(memory: MemoryManager) -> str:
-    """Return what differs once anything was stored or changed."""
+    """Return a value that changes whenever anything is stored or changed."""
     newest = memory.list(newest_first=True, limit=1, status=EVERYWHERE)
     last = memory.changes.list(limit=1)
     return f"{newest[0].seq if newest else 0}.{last[0].number if last else 0}"
@@ -436,10 +436,10 @@ async def events(
     """Yield a server-sent event each time that something was stored, changed or asked.
 
     Args:
-        memory: The namespace that is watched.
-        every: Seconds between two looks.
-        is_gone: Says whether nobody listens any more.
-        asked: Returns the number of questions so far.
+        memory: The namespace to watch.
+        every: Seconds between two polls.
+        is_gone: Returns whether the client has disconnected.
+        asked: Returns the number of the last question.
     """
     before = f"{await run_in_threadpool(state, memory)}.{asked()}"
     yield f"retry: 2000\nevent: ready\ndata: {before}\n\n"
@@ -457,16 +457,16 @@ async def events(
 
 
 class Kept:
-    """What the head of each page says, which takes long to count in a large store.
+    """Caches counts for the header of the pages, which take long in a large store.
 
-    It is counted again after twenty times as long as it took, and after a change made here.
+    A count is repeated after twenty times as long as it took, and after a change on the page.
     """
 
     def __init__(self) -> None:
         self._kept: dict[tuple[tuple[str, ...], str], tuple[float, Any]] = {}
 
     def of(self, memory: MemoryManager, name: str, count: Callable[[], Any]) -> Any:
-        """Return what was counted under a name, or count it."""
+        """Return the cached count of a name; call ``count`` if there is none or it is too old."""
         key, began = (memory.store.namespace, name), perf_counter()
         until, value = self._kept.get(key, (0.0, None))
         if began >= until:
@@ -477,12 +477,12 @@ class Kept:
         return value
 
     def forget(self) -> None:
-        """Count everything again: something was changed."""
+        """Drop all cached counts, after a change."""
         self._kept.clear()
 
 
 def header(call: Call) -> Mapping[str, Any]:
-    """Return what the head of every page says: the namespace, its size, and what waits."""
+    """Return the values of every page's header: sizes, quarantined memories, namespaces."""
     store = call.memory.store
     stats = call.kept.of(call.memory, "stats", store.stats)
     every = call.kept.of(call.memory, "namespaces", store.namespaces)

@@ -67,12 +67,12 @@ VERBS = {
 
 
 def did(change: Change) -> str:
-    """Say what a change did."""
+    """Return what a change did, in words."""
     return VERBS.get(change.kind, change.kind.replace("_", " ").capitalize())
 
 
 def against(reason: str) -> str:
-    """Say why two statements were flagged.
+    """Return why two statements were flagged, in words.
 
     >>> against("another user/favourite-tea")
     'They give two answers for “favourite tea”.'
@@ -85,12 +85,12 @@ def against(reason: str) -> str:
 
 
 def redoable(change: Change, touched: Sequence[Memory]) -> bool:
-    """Return whether a change has a button that undoes it: no undone approval is approved again."""
+    """Return whether a change gets an undo button; undoing an undo must not approve a memory."""
     return change.kind != "undo" or all(one.status != "quarantined" for one in touched)
 
 
 def marked(text: str, query: str) -> list[Piece]:
-    """Split a text into runs, of which those that have words of the query are marked.
+    """Split a text into runs; those with words of the query are marked.
 
     >>> marked("He drinks tea.", "what does he drink?")
     [('', 'He '), ('mark', 'drinks'), ('', ' tea.')]
@@ -110,7 +110,7 @@ def marked(text: str, query: str) -> list[Piece]:
 
 
 def _stem(word: str) -> str:
-    """Cut the commonest English endings, to see that ``drink`` and ``drinks`` are one word."""
+    """Cut the commonest English endings, so that ``drink`` and ``drinks`` are equal."""
     for ending in ("ing", "ed", "es", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST:
             return word[: -len(ending)]
@@ -118,7 +118,7 @@ def _stem(word: str) -> str:
 
 
 def compared(before: str, after: str) -> list[Piece]:
-    """Split two versions of a text into what stayed, what went and what came, word by word.
+    """Compare two versions of a text word by word: runs that stayed, were deleted or inserted.
 
     >>> compared("He drinks tea", "He drinks mint tea")
     [('', 'He drinks '), ('ins', 'mint '), ('', 'tea')]
@@ -132,7 +132,7 @@ def compared(before: str, after: str) -> list[Piece]:
     for at, (what, a, b, c, d) in enumerate(steps):
         gone, new_run = "".join(old[a:b]), "".join(new[c:d])
         between = 0 < at < len(steps) - 1 and not gone.strip()
-        if what != "equal" or between:  # words that are next to each other change together
+        if what != "equal" or between:  # adjacent changed words form one run
             went, came = went + gone, came + new_run
             continue
         pieces += [("del", went), ("ins", came), ("", gone)]
@@ -141,7 +141,7 @@ def compared(before: str, after: str) -> list[Piece]:
 
 
 def moment(at: datetime, now: datetime, zone: tzinfo) -> str:
-    """Say when something was: the hour of today, else the day.
+    """Format a moment: the time if it is today, else the day.
 
     >>> from datetime import UTC
     >>> moment(datetime(2026, 3, 2, tzinfo=UTC), datetime(2026, 5, 2, tzinfo=UTC), UTC)
@@ -154,7 +154,7 @@ def moment(at: datetime, now: datetime, zone: tzinfo) -> str:
 
 
 def percent(share: float) -> str:
-    """Format a probability so that nothing is said to be impossible or certain.
+    """Format a probability, never as 0 % or 100 %.
 
     >>> percent(0.004), percent(0.9), percent(0.999)
     ('< 1 %', '90 %', '> 99 %')
@@ -182,9 +182,9 @@ class Reason:
 
     Attributes:
         said: The evidence in words.
-        value: Its contribution, nats; negative if it speaks against the hit.
-        width: Its share of the strongest evidence, 0 to 100.
-        colour: Number of its colour, 1 to `COLOURS`; the same kind of evidence has the same one.
+        value: Its contribution, nats; negative if it is against the hit.
+        width: Its size relative to the strongest evidence, 0 to 100.
+        colour: Number of its colour, 1 to `COLOURS`, the same for the same kind of evidence.
     """
 
     said: str
@@ -194,7 +194,7 @@ class Reason:
 
 
 def reasons(hit: Hit) -> list[Reason]:
-    """List what speaks for a hit and against it, strongest first."""
+    """List the evidence for and against a hit, from the strongest for to the strongest against."""
     told = {name: value for name, value in hit.terms.items() if name != "exact"}
     top = max(map(abs, told.values()), default=0.0) or 1.0
     order = sorted(told.items(), key=lambda one: (-one[1], one[0]))
@@ -216,13 +216,13 @@ def _in(name: str, names: str) -> bool:
 
 
 def telling(hit: Hit, others: Sequence[Hit]) -> list[Reason]:
-    """Pick the three reasons that tell a hit from the others of its answer.
+    """Pick up to three reasons that distinguish a hit from the others of its answer.
 
-    What speaks for all of them, such as that people said them, tells none apart.
+    Evidence that all of them share, such as that people said them, is left out.
     """
     common = _common(others)
     lead = {name: value - common.get(name, 0.0) for name, value in hit.terms.items()}
-    if "user" in common:  # that all are from people, more or less surely, tells none apart
+    if "user" in common:  # the degree does not distinguish them
         lead.pop("user", None)
     best = sorted((one for one in lead if lead[one] >= _TELLING), key=lambda one: -lead[one])[:3]
     whole = sum(lead[name] for name in best) or 1.0
@@ -234,7 +234,7 @@ def telling(hit: Hit, others: Sequence[Hit]) -> list[Reason]:
 
 
 def _common(hits: Sequence[Hit]) -> Mapping[str, float]:
-    """Return the evidence that every hit of an answer has; none if there are fewer than three."""
+    """Return the evidence that all hits share, at its minimum; {} for fewer than three hits."""
     if len(hits) <= 2:  # noqa: PLR2004 - of two, what they share may still be the answer
         return {}
     names = set.intersection(*(set(hit.terms) for hit in hits))
@@ -242,7 +242,7 @@ def _common(hits: Sequence[Hit]) -> Mapping[str, float]:
 
 
 def lead(hit: Hit, after: Hit | None) -> str:
-    """Say what puts a hit before the next one."""
+    """Return why a hit ranks before the next one, in words; ``""`` for the last."""
     said = "" if after is None else hit.explain(after).rsplit("\n", 1)[-1]
     for name, words in BECAUSE.items():
         said = said.replace(words, PLAIN[name])
@@ -250,7 +250,7 @@ def lead(hit: Hit, after: Hit | None) -> str:
 
 
 def title(memory: Memory) -> str:
-    """Return the name of a memory in a list of links."""
+    """Return a short title of a memory: the first 26 characters of its text."""
     most = 26
     line = " ".join(memory.text.split())
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}\N{HORIZONTAL ELLIPSIS}"
@@ -275,8 +275,8 @@ def entries(rows: Sequence[Memory]) -> list[tuple[str, list[Memory]]]:
         rows: Memories, newest first.
 
     Returns:
-        The session of each entry, ``""`` for one memory, and its memories in the order in which
-        they were said, placed where the first of them was found.
+        For each entry, its session (``""`` for a single memory) and its memories, oldest first.
+        Entries are in the order of their newest memories.
     """
     found: list[tuple[str, list[Memory]]] = []
     talks: dict[str, list[Memory]] = {}
