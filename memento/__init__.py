@@ -135,7 +135,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name at its first use: a program that needs one type loads no store."""
+    """Import a public name at its first use, so that a program loads only what it needs."""
     if name in _MODULES:
         return import_module(f"memento.{name}")
     if name not in _HOME_OF:

@@ -126,7 +126,7 @@ async def settle(
 
 
 async def _fulfilled(engine: Engine, wish: Wish, deadline: float) -> None:
-    """Wait until a wish is fulfilled or cannot be, or until a ``monotonic`` moment."""
+    """Wait until a wish is fulfilled or given up, at most until a ``monotonic`` deadline."""
     bell, loop = asyncio.Event(), asyncio.get_running_loop()
 
     def ring() -> None:
@@ -144,7 +144,7 @@ async def _fulfilled(engine: Engine, wish: Wish, deadline: float) -> None:
 
 
 async def _drained(view: View, seconds: float | None, progress: Progress | None = None) -> bool:
-    """Wait as ``flush(wait=True)`` does, but without holding a thread."""
+    """Wait like ``flush(wait=True)``, but without occupying a thread."""
     deadline = None if seconds is None else monotonic() + seconds
     engine, pause = view.engine, FIRST_LOOK
     owed = None
@@ -179,7 +179,7 @@ def _threaded(
 def _waiting(
     method: Callable[Concatenate[S, P], R], *, of_session: bool = True
 ) -> Callable[Concatenate[AsyncPart[S], P], Coroutine[Any, Any, R]]:
-    """Like `_threaded`, but ``wait`` holds no thread; it may be for the given session alone."""
+    """Like `_threaded`, but ``wait`` occupies no thread; it may concern one session only."""
     verb = method.__name__
 
     @functools.wraps(method)
@@ -195,7 +195,7 @@ def _waiting(
 
 
 def _named(run: C, method: Callable[..., Any]) -> C:
-    """Give a coroutine method the name and the documentation of its namesake."""
+    """Give a coroutine method the name and documentation of the method that it wraps."""
     owner, _, verb = method.__qualname__.partition(".")
     run.__qualname__ = f"Async{owner}.{verb}"
     run.__module__ = __name__

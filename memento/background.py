@@ -1,4 +1,4 @@
-"""The jobs of the background thread beside the indexes, and the calls that go before them.
+"""The jobs of the background thread other than indexing, and the calls that have priority.
 
 None of it is needed for an answer to be right: the log of what was retrieved, the snapshot of the
 short tier, full text catching up, what uses and verdicts add up to, room on the disk, and what an
@@ -116,13 +116,13 @@ class Traffic:
 
 
 class Accesses:
-    """What was retrieved and is not in the log yet."""
+    """Retrievals that are not in the log yet."""
 
     def __init__(self, ledger: Ledger, now: Callable[[], int]) -> None:
         self._ledger = ledger
         self._now = now
         self._lock = threading.Lock()
-        self._logging = threading.Lock()  # held while some of it goes into the log
+        self._logging = threading.Lock()  # held while entries are written to the log
         self._waiting: deque[tuple[int, int, list[str]]] = deque(maxlen=ACCESSES)
 
     def note(self, ns: int, ids: list[str]) -> None:
@@ -177,7 +177,7 @@ class FullText:
             self.fresh.update(more)
 
     def waiting(self) -> bool:
-        """Return whether it lacks anything that came."""
+        """Return whether the full-text index lacks any row."""
         return bool(self._behind())
 
     def catch_up(self) -> None:
@@ -188,19 +188,19 @@ class FullText:
             spaces = spaces[taken:] + more
 
     def merge(self) -> None:
-        """Merge its segments, until a query comes."""
+        """Merge the segments of the index, until a query comes."""
         while not self._traffic.busy() and self._ledger.write(lambda c: c.words.merge()):
             pass
 
     def bite(self, spaces: Sequence[int]) -> bool:
-        """Take one bite of each namespace; tell whether there is more of any."""
+        """Index some rows of each namespace; return whether any has more."""
         return bool(self._bites(spaces, inf)[1])
 
     def _bites(self, spaces: Sequence[int], seconds: float) -> tuple[int, list[int]]:
-        """Take a bite of as many namespaces as one transaction has time for.
+        """Index some rows of as many namespaces as there is time for in one transaction.
 
         Returns:
-            How many it came to, at least one, and those of which there is more.
+            The number of namespaces reached, at least one, and those that have more rows.
         """
 
         def job(connection: Session) -> tuple[int, list[int]]:
@@ -220,7 +220,7 @@ class FullText:
 
 
 class Statements:
-    """Compares the statements that came with earlier ones, see ``write.settling``."""
+    """Compares new statements with earlier ones, see ``write.settling``."""
 
     def __init__(
         self,
@@ -236,7 +236,7 @@ class Statements:
         """Namespaces this process changed since their statements were last compared."""
         self.turn = threading.Lock()
         """Held by the thread that compares."""
-        self._held = inf  # since when they are held back
+        self._held = inf  # when comparing was last possible, or began to wait
         self._asked_all = False
 
     def compares(self) -> bool:
@@ -244,12 +244,12 @@ class Statements:
         return not self._ledger.read_only and bool(self._config.conflicts.pairs)
 
     def settle(self, *, gives_way: bool = True, seconds: float = QUIET_SECONDS) -> bool:
-        """Compare the statements that came, a few in each transaction.
+        """Compare the new statements, a few in each transaction.
 
         Args:
             gives_way: Whether to stop while a query is in flight, and while adds follow each other
                 closely and few statements wait, but not for long.
-            seconds: Time after which no other few are begun; ``inf`` for no end.
+            seconds: Time after which no further batch is started; ``inf`` for no limit.
 
         Returns:
             Whether it stopped because the time was over, so that it could go on at once.
@@ -261,17 +261,17 @@ class Statements:
             return self._settle(until, gives_way=gives_way) if mine else not gives_way
 
     def compare(self, ns: int, until: float) -> bool:
-        """Compare the statements of one namespace that wait, a few at least.
+        """Compare the waiting statements of one namespace, at least one batch.
 
-        No other few are begun after ``until``, by ``time.monotonic``. Returns whether none waits
-        any more.
+        No further batch is started after ``until``, by ``time.monotonic``. Returns whether none is
+        left.
         """
         if not self.compares() or not self._is_behind(ns):
             return True
         with self._comparing(until, waits=True) as mine:
             if not mine:
                 return False
-            while self._words.bite((ns,)):  # by which earlier statements are found
+            while self._words.bite((ns,)):  # the index finds the earlier statements
                 if time.monotonic() >= until:
                     return False
             while self._settle_some(ns):
@@ -281,7 +281,7 @@ class Statements:
 
     @contextmanager
     def _comparing(self, until: float, *, waits: bool) -> Iterator[bool]:
-        """Be the one that compares while the block runs; tells it whether it is."""
+        """Hold ``turn`` during the block; yield whether it was acquired."""
         longest = min(max(until - time.monotonic(), QUIET_SECONDS), threading.TIMEOUT_MAX)
         mine = self.turn.acquire(timeout=longest if waits else 0)
         try:
@@ -291,12 +291,12 @@ class Statements:
                 self.turn.release()
 
     def _settle(self, until: float, *, gives_way: bool) -> bool:
-        if not self._asked_all:  # work that an earlier process left
+        if not self._asked_all:  # include work left by an earlier process
             self.fresh.update(self._ledger.read(_spaces_behind))
             self._asked_all = True
         has_turn = not gives_way or self._turn_is_due()
         if self.fresh and (has_turn or not self._adds_go_first()):
-            self._words.catch_up()  # by which earlier statements are found
+            self._words.catch_up()  # the index finds the earlier statements
         ends = time.monotonic() + TURN_SECONDS if has_turn else -inf
         until = max(until, ends)
         growing: set[int] = set()
@@ -318,13 +318,13 @@ class Statements:
         return False
 
     def _turn_is_due(self) -> bool:
-        """Return whether statements wait and none was compared for a while."""
+        """Return whether statements have waited for `HELD_SECONDS` without any comparison."""
         now = time.monotonic()
         self._held = min(self._held, now) if self.fresh else inf
         return now - self._held >= HELD_SECONDS
 
     def _next_space(self, had: set[int]) -> int:
-        """Take the next namespace with statements that wait; each has a bite before one has two."""
+        """Remove and return the next waiting namespace, in rounds: none twice before all once."""
         if self.fresh <= had:
             had.clear()
         ns = min(self.fresh - had)
@@ -333,11 +333,11 @@ class Statements:
         return ns
 
     def _others_go_first(self, ends: float) -> bool:
-        """Return whether to give way: not before a moment, the end of a turn."""
+        """Return whether to give way to queries and adds; never before ``ends``."""
         return time.monotonic() >= ends and (self._traffic.busy() or self._adds_go_first())
 
     def _adds_go_first(self) -> bool:
-        """Return whether adds follow each other closely, and few statements wait."""
+        """Return whether adds follow each other closely and fewer than `UNCOMPARED` wait."""
         if not self._traffic.streaming():
             return False
         spaces = sorted(self.fresh)
@@ -351,14 +351,14 @@ class Statements:
         """Compare the next statements of a namespace; their texts are read before the write.
 
         Returns:
-            Whether more of them waited than one transaction takes.
+            Whether there may be more than the one transaction took.
         """
         rules = Rules(ring=self._config.short.capacity, untrusted=self._config.untrusted)
         now, settings, most = self._now(), self._config.conflicts, settling.BITE
         rows = self._ledger.read(lambda c: past.next_rows(c, ns, claim_rows.cursor(c, ns), most))
         known = settling.read_ahead([row for _, row in rows], settings)
 
-        def job(session: Session) -> None:  # reads no text that came since
+        def job(session: Session) -> None:  # reads no texts
             work = Work(session, ns, now, rules)
             settling.settle_next(work, settings, max(len(rows), 1), known)
 
@@ -367,7 +367,7 @@ class Statements:
 
 
 def _spaces_behind(session: Session) -> list[int]:
-    """Return the namespaces whose statements were not all compared yet."""
+    """Return the namespaces with statements that are not compared yet."""
     return [ns for ns, _ in namespaces.every(session) if claim_rows.behind(session, ns)]
 
 
@@ -477,20 +477,20 @@ class Background:
         )
 
     def _fold(self, behind: Callable[[Session], bool], some: Callable[[Session], bool]) -> bool:
-        """Fold some until there is no more of it; False if a query came before."""
+        """Call ``some`` until no work is left; return False if a query interrupts."""
         more = self._ledger.read(behind)
         while more and not self.traffic.busy():
             more = self._ledger.write(some)
         return not more
 
     def _sleep(self, seconds: float) -> None:
-        """Sleep on the namespaces that were used, for a moment, at most once an hour."""
+        """Sleep on all namespaces for at most ``seconds``, and set when the next sleep is due."""
         now = self._now()
         self._sleep_due = now + SLEEPS
         steps, until = run.usual(self._config), time.monotonic() + seconds
         for ns, _ in self._ledger.read(namespaces.every):
             if self.traffic.busy() or time.monotonic() >= until:
-                self._sleep_due = now  # the next quiet moment goes on
+                self._sleep_due = now  # continue at the next quiet moment
                 return
             sleeper = run.Sleeper(
                 self._ledger, self._config, ns, now, embeds=self._embeds, changed=self._moved
@@ -498,6 +498,6 @@ class Background:
             sleeper.sleep(steps, until=until)
 
     def _moved(self, ns: int, rows: Sequence[Row]) -> None:
-        """Tell the short tier that rows of its rings changed."""
+        """Tell the short tier that rows in its ring buffers changed."""
         if sessions := {row.session for row in rows if row.tier == Tier.SHORT}:
             self._short.touch(ns, sessions)

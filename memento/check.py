@@ -1,4 +1,4 @@
-"""Accept or refuse one value: the same rule wherever a value comes in. Pure.
+"""Validate single values, by the same rules everywhere. Pure.
 
 ``add``, the filters, ``update``, an import, the command line and the adapters all use these checks.
 A value that cannot be accepted raises ``InvalidInput`` naming the field; nothing is changed
@@ -194,7 +194,7 @@ def check_metadata(metadata: object, limits: Limits) -> str:
 
 
 def _plain(value: Any, path: tuple[str | int, ...]) -> Any:
-    """Refuse values that ``json`` would change silently, or that SQLite could not read."""
+    """Return JSON data in its stored form; refuse what ``json`` or SQLite would not keep intact."""
     if len(path) >= MAX_DEPTH:
         raise InvalidInput("metadata", f"is nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, dict):
@@ -217,7 +217,7 @@ def _plain(value: Any, path: tuple[str | int, ...]) -> Any:
 
 
 def _place(path: Sequence[str | int]) -> str:
-    """Write where in the metadata a value is.
+    """Format the path to a value in the metadata.
 
     >>> _place(["a", "b c", 1])
     "['a']['b c'][1]"
@@ -335,7 +335,7 @@ def optional_condition(field: str, value: object) -> str | None:
     try:
         said = json.loads(name)
     except (ValueError, RecursionError):
-        return name  # words in braces
+        return name  # a text that starts with a brace
     if not said or not said.keys() <= _OF_CONDITION:
         raise InvalidInput(field, "must have only words, all_words and context")
     for part, told in said.items():

@@ -126,12 +126,12 @@ class Engine:
         try:
             self._start()
             self.short.load()
-            self._eraser.finish()  # work left by a process that died, or that another one prevented
+            self._eraser.finish()  # left by a dead process, or blocked by another
             self._eraser.catch_up()
             _open_engines.add(self)
             if self.embedding is not None and self.ledger.read(vectors.any_owed):
                 self.indexer.start()  # an earlier process ended before its memories were embedded
-        except BaseException:  # also an interruption: nobody else can close it
+        except BaseException:  # KeyboardInterrupt, too: nobody else can close it
             self.ledger.close()
             raise
 
@@ -246,7 +246,7 @@ class Engine:
             work = Work(session, ns, now, self.rules)
             if guard is not None:
                 guard(work)
-            if run is not None and entries:  # so that what it only adds is undone with the run
+            if run is not None and entries:  # so that pure additions are undone with the run
                 changes.begin(work)
             done = remember(work, entries, self._novelty, replace=replace)
             number = _numbered(work, verb, entries, run)
@@ -270,7 +270,7 @@ class Engine:
         return [again.get(row.docid, row) for row in rows]
 
     def _written(self, made: _Adding, known: int | None) -> Added:
-        """Write what is added; if nobody knows whether it was, say which memories that concerns."""
+        """Write additions; a ``CommitUnknown`` names the memories that it concerns."""
         try:
             return self.ledger.write(made, spaces=None if known is None else (known,))
         except CommitUnknown as error:
@@ -326,7 +326,7 @@ class Engine:
             return done, changes.finish(work, verb, run=made.first, begins_run=several)
 
         try:
-            for start in range(0, len(things) or 1, BITE):  # none: a read-only store still refuses
+            for start in range(0, len(things) or 1, BITE):  # once if empty: must fail if read-only
                 part = things[start : start + BITE]
                 done, number = self.ledger.write(
                     partial(bite, part=part),
@@ -342,7 +342,7 @@ class Engine:
     def changed(self, ns: int, rows: Sequence[Row], *, new: bool = False) -> None:
         """Tell the tiers that rows changed; ``new`` if no row that was there did."""
         if not new:
-            self._novelty.forget(ns)  # what was met is read again from what there is now
+            self._novelty.forget(ns)  # the words met may have changed
         sessions = {row.session for row in rows if row.tier == Tier.SHORT}
         if sessions:
             self.short.touch(ns, sessions)
@@ -353,8 +353,8 @@ class Engine:
     @property
     def searcher(self) -> Searcher:
         """The read path, created on first use, because it needs NumPy."""
-        if (found := self._searcher) is None:  # read once: an erasure may let go of it meanwhile
-            if _READ_PATH not in sys.modules:  # else there is nothing that a fork could cut in two
+        if (found := self._searcher) is None:  # read once: an erasure may reset it meanwhile
+            if _READ_PATH not in sys.modules:  # else a fork cannot interrupt an import
                 with whole():
                     import_module(_READ_PATH)
             from memento.retrieve.searcher import Searcher  # noqa: PLC0415 - keeps import light
@@ -410,7 +410,7 @@ class Engine:
 
     @property
     def _index_place(self) -> str | Path | None:
-        """Where Chroma is: the address of a server, or a folder."""
+        """Where Chroma is: the address of a server, or a folder; None if there is neither."""
         folder = self.ledger.root / layout.CHROMA
         return self.config.chroma.url or (folder if self.ledger.in_file else None)
 
@@ -440,7 +440,7 @@ class Engine:
         )
 
     def _index_failed(self, error: TierUnavailable) -> None:
-        """Note that a server's index failed a search, and try again to open it, later."""
+        """Note that a server's index failed a search, and retry opening it later."""
         self.indexer.failed("long", error)
         self.indexer.want_index()
 
@@ -452,14 +452,14 @@ class Engine:
         """
         if self.embedding is None:
             raise InvalidInput("embedder", "is None, so this store cannot embed memories")
-        with self.indexer.paused():  # else it is closed under the thread that feeds it
+        with self.indexer.paused():  # else the index would be closed while the indexer uses it
             owed = self.embedding.adopt()
             self._let_go()
         self.indexer.retry()
         return owed
 
     def _let_go(self) -> None:
-        """Close the long tier and let go of the read path; the next use opens them again."""
+        """Close the long tier and drop the read path; the next use opens them again."""
         with self._lock:
             long, self._searcher, self._long = self._long, None, None
         if long is not None:
@@ -505,7 +505,7 @@ class Engine:
                 sessions=sessions,
                 progress=progress,
             )
-        finally:  # also after an interruption: some of it may be written
+        finally:  # even if interrupted: some may be written
             for ns, names in sessions.items():
                 self.short.touch(ns, names)
                 self.background.statements.fresh.add(ns)
@@ -520,7 +520,7 @@ class Engine:
         return mover.move(self.ledger, to, terms=self._terms(Trust.USER), progress=progress)
 
     def _identity(self) -> str | None:
-        """Name the embedder in use, None without one; ``""`` if it cannot be loaded."""
+        """Return the name of the embedder; None without one, ``""`` if it cannot be loaded."""
         try:
             return None if self.embedding is None else self.embedding.identity
         except (EmbedderError, InvalidInput, MissingExtra):
@@ -687,7 +687,7 @@ class Engine:
                 if searcher is not None:
                     searcher.keep_outlines()
             except StoreError as error:  # the memories are on the disk; the rest is rebuilt
-                problem = str(error)  # a record that somebody keeps would keep all our callers
+                problem = str(error)  # a log record with the error would keep its frames alive
                 log.warning("closed without log and snapshot: %s", problem)
             finally:
                 self.ledger.close()
@@ -705,7 +705,7 @@ class Engine:
         ]
 
     def _index_lost(self) -> bool:
-        """Tell whether the Chroma folder is missing and only this tells; see ``is_left_unfed``."""
+        """Return whether Chroma's folder is missing and nothing is queued for the index."""
         place = self._index_place
         if not isinstance(place, Path) or place.exists() or self.ledger.read_only:
             return False
@@ -788,7 +788,7 @@ class _AloneError(Exception):
 
 
 def _numbered(work: Work, verb: str, entries: Sequence[Entry], run: Run | None) -> int | None:
-    """Write down the change that adding was, if it was one; see ``changes.finish``."""
+    """Record the change that an addition made, if it made one; see ``changes.finish``."""
     if work.trace.number is None:
         return None
     by = Trust.least(Trust(one.row.trust) for one in entries)

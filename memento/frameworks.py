@@ -304,7 +304,7 @@ class AgentMemory:
         return given
 
     def _rules(self, talk: _Talk) -> tuple[str, str]:
-        """Return head and tail of the policy; no tail without a message behind which to put it."""
+        """Return head and tail of the policy; ``""`` as tail if there is no message of the user."""
         if not self._policy:
             return "", ""
         message = None if talk.at is None else talk.turns[talk.at].text
@@ -320,7 +320,7 @@ class AgentMemory:
         return _Talk(said, session, at, (self.manager.store.namespace, session, name))
 
     def _answering(self, talk: _Talk) -> Given | None:
-        """Return what was given already, if the user's last message is still being answered."""
+        """Return what was recalled before, if the user's last message is still being answered."""
         if talk.at is None or talk.at == len(talk.turns) - 1:
             return None
         return self._held.get(talk.name)
@@ -388,13 +388,13 @@ class Transcript:
             )
 
     def _turn(self, turn: Turn, message: Mapping[str, Any]) -> Turn:
-        """Make a turn of a message, whose text is stored once, as the memory's."""
+        """Make a turn of a message; its text is stored only once, as the text of the memory."""
         config = self._memory.manager.store.config
         text = json.dumps(message, ensure_ascii=False, default=repr)
         spelt = json.loads(Redaction(config.secrets).json("message", text))
         said, role, place = turn.text, turn.role, _place_of_text(spelt)
         if not said.strip():
-            said, role, place = "(no text)", "tool", None  # no speech: nothing that is recalled
+            said, role, place = "(no text)", "tool", None  # not speech, so never recalled
         elif place is not None:
             said, _at(spelt, place[:-1])[place[-1]] = _at(spelt, place), ""
         metadata = {FORMAT: self._form, MESSAGE: spelt, PLACE: place}
@@ -418,7 +418,7 @@ class Transcript:
         found = self._memory.manager.list(
             session=session_of(self._session),
             where={FORMAT: self._form},
-            status=having("current"),  # what tools said was said, though nobody approved it
+            status=having("current"),  # includes output of tools in quarantine
             newest_first=True,
             limit=most,
         )
@@ -454,7 +454,7 @@ def _checked(namespace: object) -> Any:
 
 
 def _messages(newest: Iterable[Memory]) -> Iterator[tuple[dict[str, Any], list[Memory]]]:
-    """Put the memories of each message together; those without its first one are left out."""
+    """Yield each message with its memories; a message without its first memory is left out."""
     behind: list[Memory] = []
     for memory in newest:
         behind.append(memory)
@@ -467,7 +467,7 @@ def _messages(newest: Iterable[Memory]) -> Iterator[tuple[dict[str, Any], list[M
 
 
 def _place_of_text(message: Mapping[str, Any]) -> list[Any] | None:
-    """Return where the only text of a message stands; None if there is none, or several."""
+    """Return the path to the only text of a message; None if there is none, or several."""
     places: list[list[Any]] = []
     for name in CONTENTS:
         content = message.get(name)
@@ -489,7 +489,7 @@ def _at(message: Any, place: Sequence[Any]) -> Any:
 
 
 def _without_payloads(value: Any) -> Any:
-    """Replace the longest texts of a message by a note."""
+    """Replace texts of more than 10,000 characters in a message by notes."""
     if isinstance(value, dict):
         return {key: _without_payloads(one) for key, one in value.items()}
     if isinstance(value, list):

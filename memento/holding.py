@@ -1,4 +1,4 @@
-"""Who holds an open store: the managers of one folder share it, and the last one closes it.
+"""Share open stores: the managers of one folder share one, and the last closes it.
 
 Managers of one process whose settings are equal share an engine: its files, threads and caches.
 One with another configuration, embedder, clock or reranker gets an engine of its own beside it, as
@@ -41,7 +41,7 @@ class Hold:
 
     Args:
         engine: The open store.
-        place: What it gives back in the end; None if the store outlives it in any case.
+        place: What it releases in the end; None if the store outlives it in any case.
     """
 
     def __init__(self, engine: Engine, place: _Place | None = None) -> None:
@@ -49,7 +49,7 @@ class Hold:
         self._closed = False
         self._end = None if place is None else finalize(self, _dropped.append, place)
         if self._end is not None:
-            self._end.atexit = False  # then the engines are closed, whoever holds them
+            self._end.atexit = False  # at exit, all engines are closed anyway
 
     @property
     def closed(self) -> bool:
@@ -62,12 +62,12 @@ class Hold:
         Raises:
             StoreClosed: If the manager was closed, though others may use it.
         """
-        if self._closed and not self.engine.ledger.closed:  # else it says so itself
+        if self._closed and not self.engine.ledger.closed:  # else the engine raises it
             raise StoreClosed(self.engine.ledger.root)
         return self.engine
 
     def close(self) -> None:
-        """Give it back; the last one closes the store. Idempotent."""
+        """Release the store; the last holder closes it. Idempotent."""
         self._closed = True
         if self._end is not None and (found := self._end.detach()) is not None:
             _release(*found[2], waits=True)
@@ -80,16 +80,16 @@ def hold(
     clock: Clock,
     reranker: Reranker | None,
 ) -> Hold:
-    """Open a store, or share it with those who have it open with the same settings."""
+    """Open a store, or share one that is open with the same settings."""
     folder = _followed(root)
     with _door(folder):
         for where, engine in list(_holds):
             if where == folder and engine.suits(config, embedder, clock, reranker):
                 if engine.indexer.trouble:
-                    engine.indexer.retry()  # as a new one would
+                    engine.indexer.retry()  # as a new engine would
                 break
         else:
-            sweep()  # also the files of those are needed again
+            sweep()  # may free files that are needed
             engine = Engine(root, config, embedder, clock, reranker, sweep=sweep)
         place = folder, engine
         _holds[place] += 1
@@ -106,14 +106,14 @@ def sweep() -> None:
         for _ in range(len(_dropped)):
             place = _dropped.popleft()
             with suppress(MementoError):  # the ledger has all memories
-                if not _release(place, waits=False):  # who is at that door may wait for this thread
+                if not _release(place, waits=False):  # its lock's owner may wait for this thread
                     _dropped.append(place)
     finally:
         _sweeping.release()
 
 
 def _release(place: _Place, *, waits: bool) -> bool:
-    """Count a hold less, and close the store with the last; tell whether that was possible."""
+    """Release one hold; the last closes the store. Return False if the lock was not free."""
     folder, engine = place
     door = _door(folder)
     if not door.acquire(blocking=waits):
@@ -132,7 +132,7 @@ def _followed(root: str | Path) -> str:
     try:
         return os.path.realpath(root)
     except (OSError, TypeError, ValueError):
-        return ""  # no folder; the engine says why
+        return ""  # not a folder; the engine raises the error
 
 
 def _door(folder: str) -> RLock:

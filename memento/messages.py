@@ -1,4 +1,4 @@
-"""Read a message of a chat API or a framework: who speaks, and the words that are said. Pure.
+"""Read the speaker and the text of a message of a chat API or a framework. Pure.
 
 Every door reads messages here, and what is not in these tables is refused or is not the user's: a
 message whose speaker is guessed could become a memory of the user, and one whose words stand in an
@@ -210,7 +210,7 @@ def is_made(fields: Mapping[str, Any]) -> bool:
 
 
 def _names_in(fields: Mapping[str, Any]) -> list[tuple[str, object]]:
-    """Return the fields that name who speaks, each with the name."""
+    """Return the fields that name the speaker, each with the name."""
     found = [(field, fields[field]) for field in ROLE_FIELDS if fields.get(field) is not None]
     found = [
         (field, next((name[key] for key in _NAMED if key in name), None))
@@ -220,7 +220,7 @@ def _names_in(fields: Mapping[str, Any]) -> list[tuple[str, object]]:
     ]
     path = fields.get("id")
     if fields.get("lc") is not None and isinstance(path, Sequence) and path:
-        found.append(("type", path[-1]))  # the class, in a dump of LangChain's
+        found.append(("type", path[-1]))  # the class, in LangChain's format
     parts = fields.get("parts")
     speaker = {"request": "user", "response": "assistant"}.get(str(fields.get("kind")))
     if (
@@ -237,7 +237,7 @@ def _names_in(fields: Mapping[str, Any]) -> list[tuple[str, object]]:
 
 
 def _speaker(names: Sequence[tuple[str, object]], message: Mapping[str, Any], where: str) -> str:
-    """Return the least trusted of the names; they may disagree."""
+    """Return the role of a message; if its fields disagree, the least trusted one."""
     found: list[str] = []
     for field, name in names:
         if not isinstance(name, str):
@@ -269,12 +269,12 @@ def _known(name: str) -> bool:
 
 
 def _is_output(name: str) -> bool:
-    """Return whether an item is what a tool returned, such as ``function_call_output``."""
+    """Return whether a type is that of a tool's result, such as ``function_call_output``."""
     return _folded(name).endswith(("calloutput", "searchoutput", "programoutput"))
 
 
 def _folded(name: str) -> str:
-    """Return the letters of a name, without the ending of a class of messages."""
+    """Return the letters of a name in lower case, without a final "message" or "chunk"."""
     small = normalize("NFKC", name).casefold().strip().removeprefix(_ENUM)
     return _stem("".join(filter(str.isalpha, small)))
 
@@ -286,14 +286,14 @@ def _stem(name: str) -> str:
 
 
 def _words_in(fields: Mapping[str, Any], role: str, where: str, inner: list[str]) -> str:
-    """Return the words of a message; a message of another shape is refused.
+    """Return the text of a message; refuse a message of unknown shape.
 
-    The roles that stand inside its content are added to ``inner``.
+    Roles that are named inside its content are added to ``inner``.
     """
     strict = trust_of(role) is not Trust.TOOL  # what a tool returns has any shape
     given = [field for field in WORD_FIELDS if field in fields]
     if strict and "output" in given:
-        given.remove("output")  # of a call that holds its result: that is a tool's
+        given.remove("output")  # the result of a tool, stored with the call
     for field in given:
         if text := _words(fields[field], f"{where}.{field}", inner, strict=strict):
             return _whole(text, [fields.get("content"), fields.get("text")])
@@ -307,7 +307,7 @@ def _words_in(fields: Mapping[str, Any], role: str, where: str, inner: list[str]
     others = fields.keys() - _NOTES - {*ROLE_FIELDS, *WORD_FIELDS} if role == "user" else ()
     if any(fields[field] for field in given):
         _refuse_unread([fields[field] for field in given], where)
-        return ""  # blocks of no words
+        return ""  # blocks without text
     may_speak = (isinstance(fields[key], str | Mapping | Sequence) for key in others if fields[key])
     if given and not any(may_speak):
         return ""
@@ -321,7 +321,7 @@ def _words(content: object, where: str, inner: list[str], *, strict: bool) -> st
 
 
 def _whole(text: str, others: Sequence[object]) -> str:
-    """Return the words of a field, and those that only the others have."""
+    """Return a text, extended by other texts that it does not contain."""
     for other in others:
         if isinstance(other, str):
             own, theirs = ("".join(one.split()) for one in (text, other))
@@ -331,7 +331,7 @@ def _whole(text: str, others: Sequence[object]) -> str:
 
 
 def _transcript(audio: object) -> str:
-    """Return what is said in a recording, if that stands beside it."""
+    """Return the transcript of an audio block; ``""`` if it has none."""
     said = audio.get("transcript") if isinstance(audio, Mapping) else None
     if said is None and isinstance(audio, Mapping):
         return _transcript(audio.get("input_audio"))
@@ -339,7 +339,7 @@ def _transcript(audio: object) -> str:
 
 
 def _refuse_unread(content: object, where: str) -> None:
-    """Refuse attachments with a text if a message has nothing else: it would be lost."""
+    """Refuse attachments that have text: in a message without other text, it would be lost."""
     if isinstance(content, Sequence) and not isinstance(content, str | bytes | bytearray):
         for one in content:
             _refuse_unread(one, where)
@@ -352,7 +352,7 @@ def _refuse_unread(content: object, where: str) -> None:
 
 
 def _has_text(block: Mapping[str, Any]) -> bool:
-    """Return whether a block of an attachment has a text."""
+    """Return whether a block is an attachment with text."""
     kind = _kind_of(block)
     if kind is None:
         inner = (block.get(key) for key in ("document", "image", "video", "audio"))
@@ -391,7 +391,7 @@ def _kind_of(block: Mapping[str, Any]) -> object:
 def _block(
     block: Mapping[str, Any], where: str, inner: list[str], *, strict: bool
 ) -> Iterator[str]:
-    """Yield the words of one block, if it is one of words, and note whose they are."""
+    """Yield the text of one block, and add its role, if it names one, to ``inner``."""
     kind = _kind_of(block)
     if kind is None:
         yield from _untyped(block, where, inner, strict=strict)
@@ -413,7 +413,7 @@ def _block(
 
 
 def _roles_of(block: Mapping[str, Any], where: str) -> list[str]:
-    """Return who speaks in a block, if it says so."""
+    """Return the role that a block names, in a list; [] if it names none."""
     names = [
         (field, name)
         for field, name in _names_in(block)
@@ -426,11 +426,11 @@ def _untyped(
     block: Mapping[str, Any], where: str, inner: list[str], *, strict: bool
 ) -> Iterator[str]:
     if block.get("thought"):
-        return  # Gemini's summary of what the model thinks
+        return  # Gemini's summary of the model's thinking
     keys = ("text", "parts", "value", *_WRAPPED_BLOCKS)
     words = next((block[key] for key in keys if block.get(key) is not None), None)
     if words is None and isinstance(block.get("content"), list):
-        words = block["content"]  # Bedrock's citations have their words there
+        words = block["content"]  # the text of Bedrock's citations
     if words is not None:
         inner += _roles_of(block, where)
         yield from _texts(words, where, inner, strict=strict)

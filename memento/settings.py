@@ -127,7 +127,7 @@ def load(root: str | Path | None = None, environ: Mapping[str, str] | None = Non
 
 
 def user_file(environ: Mapping[str, str]) -> Path | None:
-    """Return where the user's file is; None if the environment names no home folder."""
+    """Return the path of the user's file; None if the environment names no home folder."""
     kept = "Library/Application Support" if sys.platform == "darwin" else ".config"
     folder = Path(environ.get("XDG_CONFIG_HOME", ""))
     if not folder.is_absolute():  # the specification says to ignore it then
@@ -143,7 +143,7 @@ def known() -> frozenset[str]:
 
 @cache
 def variables() -> Mapping[str, str]:
-    """Return the variables of the environment, each with its setting; a table has none."""
+    """Map environment variables to settings; a setting that is a table has no variable."""
     tables = {name for name, hint in _hints().items() if get_origin(hint) is Mapping}
     return {f"{PREFIX}{one.upper().replace('.', '_')}": one for one in sorted(known() - tables)}
 
@@ -167,7 +167,7 @@ def _walked(kind: type, above: str) -> Iterator[tuple[str, Any]]:
 def _of_file(
     path: Path, allowed: Iterable[str], users: Path | None = None
 ) -> dict[str, tuple[object, str]]:
-    """Read a file, if it is there; for that of a store, ``users`` is where the rest belongs."""
+    """Read a file; {} if there is none. ``users``: the file for settings that it may not have."""
     source = str(path)
     try:
         data = read_regular(path, _MOST_BYTES + 1)
@@ -175,7 +175,7 @@ def _of_file(
         return {}
     except OSError as error:
         if not os.access(path.parent, os.X_OK):
-            return {}  # nobody can open what is in the folder; whoever opens the store says why
+            return {}  # no access to the folder: opening the store reports that
         raise InvalidSetting(source, "", f"cannot be read: {error.strerror}") from None
     if len(data) > _MOST_BYTES:
         raise InvalidSetting(source, "", f"is larger than {_MOST_BYTES:,} bytes")
@@ -183,7 +183,7 @@ def _of_file(
 
     try:
         told = dict(_flat(tomllib.loads(data.decode("utf-8-sig")), ""))
-    except (ValueError, RecursionError) as error:  # it says the line
+    except (ValueError, RecursionError) as error:  # it names the line
         raise InvalidSetting(source, "", f"is not TOML: {cut(str(error))}") from None
     for name in told:
         if name not in known():
@@ -197,7 +197,7 @@ def _of_file(
 
 
 def _flat(table: Mapping[str, object], above: str) -> Iterator[tuple[str, object]]:
-    """Yield what a table of TOML sets; a value that is a table itself is one of its settings."""
+    """Yield (name, value) for the settings in a TOML table, with dotted names."""
     for key, value in table.items():
         name = above + key
         if isinstance(value, dict) and name not in known():
@@ -236,7 +236,7 @@ def _unknown(name: str, among: Iterable[str]) -> str:
 
 
 def _toml(value: object) -> str:
-    """Spell a value as TOML; "" stands for None.
+    """Format a value as TOML; None becomes "".
 
     >>> _toml({"fact": 9.0}), _toml(("web", "tool")), _toml(None)
     ('{"fact" = 9.0}', '["web", "tool"]', '""')
@@ -286,7 +286,7 @@ def _shown(config: Config, name: str) -> object:
 
 
 def _changed(base: Config, values: Mapping[str, object]) -> Config:
-    """Return the settings with some others, by name; ``Config`` and its parts check them."""
+    """Return the settings with some replaced, by name; ``Config`` and its parts check them."""
     parts: dict[str, dict[str, Any]] = {}
     for name, value in values.items():
         part, _, own = name.rpartition(".")

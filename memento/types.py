@@ -356,7 +356,7 @@ def _row(one: Memory) -> tuple[str, ...]:
 
 
 def _frame(rows: list[dict[str, Any]], columns: Sequence[str]) -> DataFrame:
-    """Make a table of pandas; it has all columns even without a row."""
+    """Return a pandas DataFrame; it has all columns even without rows."""
     try:
         import pandas  # noqa: ICN001, PLC0415 - the package may be absent
     except ImportError as error:
@@ -565,7 +565,7 @@ class Hit:
         return "\n".join(lines if after is None else [*lines, self._lead(after)])
 
     def _certainty(self) -> str:
-        """Say how sure it is, and why."""
+        """Return the line with the confidence and its reasons."""
         signs = self.signs
         told = [
             f"cosine {signs['cosine']:.2f}" if "cosine" in signs else "",
@@ -584,7 +584,7 @@ class Hit:
         return f"{self.confidence:.0%} sure: {'; '.join(filter(None, parts))}"
 
     def _evidence(self) -> Iterator[str]:
-        """Yield a line for each piece of evidence, the strongest first."""
+        """Yield a line for each piece of evidence, from the most positive to the most negative."""
         if named := self.terms.get(_EXACT):
             yield _NAMED if named > _BY_NAME else _LITERAL
         pieces = [
@@ -597,7 +597,7 @@ class Hit:
             yield f"{value:+.2f} {bar} {BECAUSE.get(name, name)}"
 
     def _lead(self, after: Hit) -> str:
-        """Say what puts it before the hit after it."""
+        """Return the line on why it ranks before the next hit."""
         if (self.terms.get(_EXACT) or 0) > (after.terms.get(_EXACT) or 0):
             return "before the next: the query names it"
         gaps = {

@@ -1,4 +1,4 @@
-"""One namespace of an open store, as the manager and its parts read and write it."""
+"""Read and write one namespace of an open store, for the manager and its parts."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ class View:
         return Memories(self.memory(row) for row in firsts.values())
 
     def _what_is_left(self, drafts: Sequence[Draft]) -> list[Draft | None]:
-        """Return each draft without what was taken out of its source; None if nothing is left."""
+        """Return each draft without what was erased or forgotten; None if nothing is left."""
         found = self.ask(lambda c, ns: copies.taken_out(c, ns, drafts)) or {}
         named = {name: one.text and id_of_content(name, one.text) for name, one in found.items()}
         left: list[Draft | None] = []
@@ -225,7 +225,7 @@ class View:
         return left or [*drafts]
 
     def add_again(self, drafts: Sequence[Draft], **how: Any) -> list[Row | None]:
-        """Add what sources may bring again; None for what was taken out at the same moment."""
+        """Add drafts that sources may bring again; None for those erased or forgotten meanwhile."""
         gone: set[str | None] = set()
         while True:
             kept = [draft for draft in drafts if draft.id not in gone] if gone else [*drafts]
@@ -240,7 +240,7 @@ class View:
                 return [None if gone and draft.id in gone else next(rows) for draft in drafts]
 
     def _parts_of_turn(self, draft: Draft) -> Iterator[Draft]:
-        """Split a turn; later parts are linked to the first, and do not crowd the ring buffer."""
+        """Split a turn; later parts are linked to the first and kept out of the short tier."""
         limits = self.config.limits
         text = Redaction(self.config.secrets).text("text", draft.text)
         most = min(paragraphs.PART_LIMIT, limits.text_chars)
@@ -513,7 +513,7 @@ def _is_long_turn(draft: Draft, limits: Limits) -> bool:
 
 
 def _id_of_turn(draft: Draft) -> str:
-    """Give a turn an id: a new one if a conversation keeps its equal turns, or one of its content.
+    """Return an id for a turn: a new one if equal turns stay separate, else one of its content.
 
     See ``MemoryManager.add`` for which turns are stored once.
     """

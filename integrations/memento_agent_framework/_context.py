@@ -1,4 +1,4 @@
-"""What is remembered, for each call of the model, and what is said, into the memory."""
+"""Recall for each call of the model, and store what is said."""
 
 from __future__ import annotations
 
@@ -85,13 +85,13 @@ class MementoContextProvider(ContextProvider):
 
 
 class _Recalling(ChatMiddleware):
-    """Puts what is remembered behind the user's last message of a request."""
+    """Middleware that adds recalled memories after the user's last message of a request."""
 
     def __init__(self, memory: AgentMemory, session: str) -> None:
         self._memory, self._session = memory, session
 
     async def process(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
-        """Recall, then let the service be called."""
+        """Recall, then call the service."""
         messages = [one for one in context.messages if OURS not in one.additional_properties]
         turns = [turn_of(one) for one in messages]
         given = await self._memory.arecall(turns, self._session)

@@ -1,4 +1,4 @@
-"""The complete messages of a session, each a memory that recall finds."""
+"""Store the complete messages of a session, each as a memory that recall can find."""
 
 from __future__ import annotations
 

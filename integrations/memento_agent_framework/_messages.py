@@ -8,7 +8,7 @@ from memento import Turn
 
 
 def turn_of(message: Message) -> Turn:
-    """Read a message: who speaks, and what is said; nothing, if it is a call or a thought."""
+    """Convert a message to a turn; a call or a thought has no text."""
     return Turn(_text_of(message), str(message.role), actor=message.author_name)
 
 

@@ -79,9 +79,9 @@ def calling(call: Call) -> Iterator[None]:
 
 
 async def settled(manager: MemoryManager, wait: float) -> float:
-    """Wait without a thread for the newest memories; return the ``wait`` of the search after it.
+    """Wait without a thread for the newest memories; return the ``wait`` for the search after it.
 
-    Trouble with the store is left to that search, which meets it again and tells CrewAI.
+    Errors of the store are ignored here: that search meets them again and reports them to CrewAI.
     """
     try:
         return await settle(manager, wait)

@@ -96,7 +96,7 @@ def _embedding(
     embedder: str | Embedder | MemoryManager,
 ) -> Callable[[list[str]], NDArray[np.float32]]:
     if isinstance(embedder, MemoryManager):
-        embedder.store.embed([])  # says at once if it has none
+        embedder.store.embed([])  # fails early if it has none
         return embedder.store.embed
     resolved = resolve(embedder)
     if resolved is None:

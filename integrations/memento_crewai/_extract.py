@@ -46,7 +46,7 @@ def extract(content: str) -> list[str]:
 
 
 def kind_of(text: str) -> Kind:
-    """Tell a mere question from what says something, if only in one word after it.
+    """Return ``question`` for a text that only asks; one word after the question makes it a fact.
 
     >>> kind_of("Who is the client?").value, kind_of("What is the budget? 42").value
     ('question', 'fact')
@@ -56,7 +56,7 @@ def kind_of(text: str) -> Kind:
 
 
 def parts(text: str, heads: Sequence[str]) -> tuple[str, str] | None:
-    r"""Cut a text at its heads; each is searched for once, behind the one before it.
+    r"""Cut a text at its headings; each is searched for once, after the one before it.
 
     Returns:
         The first part and the last; None if a head is missing.

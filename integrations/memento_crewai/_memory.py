@@ -247,7 +247,7 @@ class MementoCrewMemory(Memory):
                 k=limit,
                 tokens=None,
                 min_confidence=0.0,
-                fold=not everyones,  # the same words of two sources are two memories
+                fold=not everyones,  # equal texts of two sources are two memories
                 diverse=not everyones,
                 wait=wait,
                 record=not self.read_only,
@@ -413,7 +413,7 @@ class MementoCrewMemory(Memory):
                 session=to_session(source),
                 actor=mended(agent_role or "").strip()[:MAX_ROLE] or None,
                 source=Trust.AGENT,
-                # a moment of its own keeps it apart from what says the same openly
+                # a unique time keeps it separate from an equal public memory
                 occurred_at=self.manager.store.clock() if private else None,
             )
             drafts = [
@@ -444,10 +444,10 @@ class MementoCrewMemory(Memory):
 
     @contextmanager
     def _failing(self, event: Callable[[str], Any]) -> Iterator[None]:
-        """Tell the bus of an error and raise it; one that stops the crew, past CrewAI."""
+        """Report an error on the bus and raise it; CrewAI cannot catch one that stops the crew."""
         try:
             yield
-        except Exception as error:  # reported and raised again, whatever it is
+        except Exception as error:  # any error is reported and raised again
             kind = type(error).__name__
             logger.error("CrewAI's memory failed: %s", kind)  # noqa: TRY400 - it is raised
             self._emit(event(str(error)))

@@ -282,13 +282,13 @@ class MementoStorage:
         )
 
     def _check_vectors(self, query: list[float]) -> None:
-        """Tell nothing found from nothing that could be found.
+        """Raise an error if the result is empty only because there are no vectors.
 
         Raises:
             TierUnavailable: If no memory has a vector, and the embedder is why.
         """
         trouble = self.manager.store.stats().trouble.values()
-        towards, away = query, [-number for number in query]  # every vector is near to one of them
+        towards, away = query, [-number for number in query]  # one has a cosine >= 0
         if trouble and not any(
             self.manager.store.nearest(v, 1, record=False) for v in (towards, away)
         ):

@@ -150,7 +150,7 @@ class StrictMemory(Memory):
 def _saving(
     source: str | None, *, private: bool, failures: list[MementoError] | None = None
 ) -> Call:
-    """Return the call of a save: it may touch only what is of its own source and as private."""
+    """Return the call of a save: it sees only records of its own source and privacy."""
     wanted = mark(source) if private else None
     return Call(
         {PRIVATE: [wanted]},

@@ -149,7 +149,7 @@ class MementoDocumentStore:
         return list(self.manager.list(within=self.scope, where=MARK, limit=ALL))
 
     def _there(self, names: Iterable[str]) -> set[str]:
-        """Return those of the ids that a memory of the namespace has."""
+        """Return the ids that belong to memories in the namespace."""
         ids = {kept_id(name): name for name in names}
         found = self.manager.list(ids=list(ids), limit=len(ids)) if ids else []
         return {ids[one.id] for one in found}
@@ -158,7 +158,7 @@ class MementoDocumentStore:
         spelt = document.to_dict(flatten=False)
         text = mended(document.content or "")
         if text.strip():
-            del spelt["content"]  # the text of the memory says it
+            del spelt["content"]  # stored as the text of the memory
         return Draft(
             text if text.strip() else "(no text)",
             Tier.LONG,
@@ -172,11 +172,11 @@ class MementoDocumentStore:
 
 
 def document_of(memory: Memory, score: float | None = None) -> Document:
-    """Show a memory as the document that it was."""
+    """Convert a memory back to its document."""
     spelt = {"content": memory.text, **memory.metadata["document"]}
     return Document.from_dict(spelt if score is None else {**spelt, "score": score})
 
 
 def kept_id(name: str) -> str:
-    """Return the id of a document, any text, as it is kept."""
+    """Return the stored form of a document's id, which may be any text."""
     return short_form(name, MAX_ID)

@@ -1,4 +1,4 @@
-"""What is remembered, for each call of an agent's model, and what is said, into the memory."""
+"""Hooks that recall for each call of an agent's model, and store what is said."""
 
 from __future__ import annotations
 
@@ -77,13 +77,13 @@ class _MementoHook:
         return cls(manager_at(place), **given)
 
     def _of(self, state: State) -> tuple[AgentMemory, str | None]:
-        """Return the memory of the run's user, and the name of the conversation."""
+        """Return the memory for the user of the run, and the name of the conversation."""
         context = state.get("hook_context") or {}
         return self._memory.of(context), context.get("session")
 
 
 class MementoRecall(_MementoHook):
-    """Puts what is remembered behind the user's last message."""
+    """Adds recalled memories after the user's last message."""
 
     def run(self, state: State) -> None:
         """Recall before a call of the model."""
@@ -99,7 +99,7 @@ class MementoRecall(_MementoHook):
 
 
 class MementoKeep(_MementoHook):
-    """Takes out what was remembered, and stores what was said."""
+    """Removes the recalled memories, and stores what was said."""
 
     def run(self, state: State) -> None:
         """Store the conversation after a run."""
@@ -121,7 +121,7 @@ def _said(state: State) -> list[ChatMessage]:
 
 
 def _put(state: State, said: list[ChatMessage], given: Given) -> None:
-    """Put what is given into the messages: the head behind the system's, the block at the end."""
+    """Add the head after the system messages, and the block after the user's last message."""
     shown = list(said)
     if given.block:
         last = max(at for at, one in enumerate(said) if one.is_from("user"))
@@ -133,7 +133,7 @@ def _put(state: State, said: list[ChatMessage], given: Given) -> None:
 
 
 def _turn_of(message: ChatMessage) -> Turn:
-    """Read a message: who speaks, and what is said; nothing, if it is a call."""
+    """Convert a message to a turn; a call has no text."""
     return Turn(
         "\n".join([*message.texts, *_results(message)]), message.role.value, actor=message.name
     )

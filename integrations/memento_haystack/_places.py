@@ -1,4 +1,4 @@
-"""Where a store is, for a pipeline that is written to a file and loaded again."""
+"""Serialize where a store is, for a pipeline that is saved and loaded."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from memento import MemoryManager
 
 
 def place_of(manager: MemoryManager) -> dict[str, Any]:
-    """Write where the memories of a manager are."""
+    """Return where the memories of a manager are, as JSON data."""
     return {"root": str(manager.store.root), "namespace": list(manager.store.namespace)}
 
 
 def manager_at(place: Mapping[str, Any]) -> MemoryManager:
-    """Open a store where it was; the managers of one folder share it."""
+    """Open the store at a place; managers of one folder share it."""
     return MemoryManager(place["root"]).of(*place["namespace"])

@@ -58,7 +58,7 @@ class MementoEmbeddings(Embeddings):
 
 
 def _both(embedder: str | Embedder | MemoryManager) -> tuple[Embed, Embed]:
-    """Return what embeds documents and what embeds queries."""
+    """Return the function that embeds documents, and the one that embeds queries."""
     if isinstance(embedder, MemoryManager):
         embedder.store.embed([])  # refuses a manager without an embedder
         return embedder.store.embed, embedder.store.embed

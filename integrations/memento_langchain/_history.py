@@ -138,11 +138,11 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
         return copy.copy(self)
 
     def _pages(self) -> Iterator[list[Memory]]:
-        """Yield what looks like messages, newest first: at first as many as are asked for.
+        """Yield pages of memories that look like messages, newest first; the first is `_window`.
 
-        The caller sorts out memories of other writers, so that they do not push messages out.
+        The caller skips memories of other writers, and takes further pages to make up for them.
         """
-        seen: set[str] = set()  # whatever is added meanwhile moves the rest to the next page
+        seen: set[str] = set()  # additions meanwhile shift memories to the next page
         offset, size = 0, self._window
         while page := self._manager.list(
             session=self.session_id,
@@ -159,7 +159,7 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
             offset, size = offset + size, max(size, PAGE)
 
     def _parts_of(self, heads: Sequence[Memory]) -> dict[str, str]:
-        """Return the share of the message that each part of some packed messages holds, by id."""
+        """Return the contents of the further parts of packed messages, by id."""
         ids: list[str] = []
         for head in heads:
             with suppress(LeftOut):
@@ -192,7 +192,7 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
         text = text_of(message)
         said = text if text.strip() else _summary(spelt["data"])
         limits, metadata = self._manager.store.config.limits, {"format": FORMAT, "message": spelt}
-        if isinstance(message.content, str) and text.strip():  # the text of the memory says it
+        if isinstance(message.content, str) and text.strip():  # stored as the text of the memory
             data = {name: one for name, one in spelt["data"].items() if name != "content"}
             metadata["message"] = {**spelt, "data": data}
         try:
@@ -228,7 +228,7 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
             )
             yield replace(
                 draft,
-                tier=Tier.SHORT if at < len(texts) else Tier.MEDIUM,  # the ring is for what is said
+                tier=Tier.SHORT if at < len(texts) else Tier.MEDIUM,  # the ring is for speech
                 source=Source(source_of(role).kind, parents=near),
             )
 
@@ -243,12 +243,12 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
             source=source_of(role),
             session=self.session_id,
             metadata=metadata,
-            id=memory_id,  # equal messages stay two
+            id=memory_id,  # equal messages stay separate
         )
 
 
 def _from_a_call(messages: list[BaseMessage]) -> list[BaseMessage]:
-    """Leave out the results of tools at the beginning, whose calls are older."""
+    """Drop tool results at the beginning, as their calls are not included."""
     return list(dropwhile(lambda one: isinstance(one, ToolMessage), messages))
 
 
@@ -260,6 +260,6 @@ def _without_secrets(spelt: dict[str, Any], config: Config) -> dict[str, Any]:
 
 
 def _summary(data: dict[str, Any]) -> str:
-    """Say in words what a message without text does."""
+    """Describe in words what a message without text does."""
     calls = ", ".join(call["name"] for call in data.get("tool_calls") or ())
     return f"(calls {calls})" if calls else "(no text)"

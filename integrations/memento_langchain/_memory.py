@@ -132,7 +132,7 @@ class MementoMemory(BaseMemory):
         return self.model_copy()
 
     def _turns(self) -> list[Memory]:
-        """Return the newest turns; whatever else lies in the session is recalled as data."""
+        """Return the newest turns; other memories of the session are recalled as data."""
         if not self.recent:
             return []
         held = self.manager.sessions.recent(session=self.session)
@@ -167,12 +167,12 @@ class MementoMemory(BaseMemory):
 
 
 def _speaks_for_itself(memory: Memory) -> bool:
-    """Return whether a turn is trusted as its role is: an agent may have corrected the user's."""
+    """Return whether a turn has the trust of its role: an agent may have corrected the user's."""
     return memory.source.kind is source_of(memory.role or "user").kind
 
 
 def _message(memory: Memory) -> BaseMessage:
-    """Show a turn as what was said."""
+    """Convert a turn to a message."""
     role = memory.role or "user"
     if role in SPEAKERS:
         return SPEAKERS[role](content=memory.text)

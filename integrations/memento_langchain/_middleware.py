@@ -1,10 +1,10 @@
 """Memory for ``create_agent``: recall before each model call, and store each turn once.
 
-A turn is kept when every other middleware has had its say, so that what ``PIIMiddleware`` takes out
-is never written, wherever it stands in the list: the user's just before the model is called, the
-model's before it is called again or when the agent ends. Messages before the user's last one
-are kept when the agent starts, before ``SummarizationMiddleware`` can drop it; but not what a run
-that failed left behind in the thread, which other middleware may have refused.
+A turn is stored after all other middleware has run, so that what ``PIIMiddleware`` removes is never
+written, whatever the order of the list: the user's turn just before the model is called, the
+model's before the next call or when the agent ends. Messages before the user's last one are stored
+when the agent starts, before ``SummarizationMiddleware`` can drop them; but not messages that a
+failed run left in the thread, which other middleware may have refused.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class MementoState(AgentState[Any]):
     """The state of runs that a thread keeps in its checkpoints.
 
     Attributes:
-        memento_running: Id of the user's message that the last run began with; None once it ended.
-        memento_refused: Ids of the messages that runs which never ended left behind.
+        memento_running: Id of the user's message with which the last run began; None once it ended.
+        memento_refused: Ids of the messages left by runs that never ended.
         memento_branch: What the branch shows and once showed, with ``on_remove="forget"``.
     """
 
@@ -271,7 +271,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         self._keep(said, runtime, self._branch(state))
 
     def _branch(self, state: MementoState, *, begins: bool = False) -> Branch | None:
-        """Return the branch of the thread that runs; None if its removals are not followed."""
+        """Return the current branch of the thread; None unless removals are followed."""
         if not self._forgets or _is_inside_another() or not _has_checkpoints():
             return None
         branch = state.get("memento_branch")
@@ -283,7 +283,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
     def _followed(
         self, branch: Branch | None, messages: Sequence[AnyMessage], runtime: Runtime[Any]
     ) -> dict[str, Any]:
-        """Forget what is not of the branch that runs; return what the state is to know of it."""
+        """Forget what is not on the current branch; return the update of the state."""
         thread = _thread()
         if branch is None or thread is None:
             return {}
@@ -296,7 +296,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
     def _noted(
         self, request: ModelRequest[Any], response: ModelResponse[Any]
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
-        """Note which messages the branch has when the model is called: a summary may follow."""
+        """Record the branch's messages at a model call, as a summary may replace them later."""
         state = cast("MementoState", request.state)
         branch = self._branch(state)
         if branch is None:
@@ -305,7 +305,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         return ExtendedModelResponse(response, Command(update=update))
 
     def _with(self, request: ModelRequest[Any], given: Given) -> ModelRequest[Any]:
-        """Return the request with what is given: memories, and the head of the policy."""
+        """Return the request with the recalled memories and the head of the policy."""
         asked, ending = _asked(request.messages), given.block
         if self._place == "system" and not self._policy:
             given, ending = Given(given.block), ""
@@ -341,10 +341,10 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
 
 
 def _turns(messages: Iterable[AnyMessage], *, tools: bool = False) -> list[Turn]:
-    """Read what the user and the model said, and if wanted what tools said.
+    """Convert messages of the user and the model to turns, and if wanted those of tools.
 
-    Only a checkpointer makes ids last. Without one the application sends the talk again, and a turn
-    is known by what it says and how often that was said before.
+    Ids last only with a checkpointer. Without one, the application sends the conversation again,
+    and a turn is identified by its text and how often that was said before.
     """
     lasting = _has_checkpoints()
     kinds = (AIMessage, ToolMessage) if tools else (AIMessage,)
@@ -368,10 +368,10 @@ def _is_inside_another() -> bool:
 
 
 def _refused(state: MementoState, last: AnyMessage | None) -> set[str | None]:
-    """Name what earlier runs left behind that never ended, but for the user's last message.
+    """Return the ids of messages left by runs that never ended, except the user's last message.
 
-    Such a run left the user's message it began with, and what follows up to the user's next; of
-    what a summary swallowed meanwhile nothing is left.
+    Such a run leaves the user's message with which it began, and what follows up to the user's next
+    message, unless a summary has replaced them.
     """
     refused: set[str | None] = set(state.get("memento_refused", ()))
     running = state.get("memento_running")
@@ -390,12 +390,12 @@ def _asked(messages: Sequence[AnyMessage]) -> AnyMessage | None:
 
 
 def _name(asked: BaseMessage) -> str | None:
-    """Return what identifies a message; what middleware makes of it is another."""
+    """Return the id and text of a message; a message edited by middleware counts as another."""
     return None if asked.id is None else repr((asked.id, text_of(asked)))
 
 
 def _question(request: ModelRequest[Any]) -> dict[str, Any]:
-    """Return what to recall for."""
+    """Return the arguments for recalling."""
     asked = _asked(request.messages)
     return {
         "turns": _turns(request.messages, tools=True),
@@ -405,12 +405,12 @@ def _question(request: ModelRequest[Any]) -> dict[str, Any]:
 
 
 def _is_users(message: BaseMessage) -> bool:
-    """Tell what a person said from what LangChain says in the user's name, such as summaries."""
+    """Return whether a person wrote a message, and not LangChain, as with a summary."""
     return isinstance(message, HumanMessage) and "lc_source" not in message.additional_kwargs
 
 
 def _put(message: M, text: str, *, before: bool = False) -> M:
-    """Return a copy of a message with a text after its own, or before it."""
+    """Return a copy of a message with a text appended, or prepended."""
     own = message.content
     if not isinstance(own, str):
         part = {"type": "text", "text": text}

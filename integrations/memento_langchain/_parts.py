@@ -50,7 +50,7 @@ def _own(message: BaseMessage) -> dict[str, Any]:
 
 
 def _other(message: BaseMessage) -> dict[str, Any]:
-    """Spell a message of a class that LangChain does not know."""
+    """Encode a message of a class that LangChain does not know."""
     return message_to_dict(
         ChatMessage(
             content=message.content,
@@ -100,7 +100,7 @@ def unpack(parts: Sequence[str]) -> dict[str, Any]:
 
 
 def _plain(value: Any, at: str, lost: list[str], depth: int = 0) -> Any:
-    """Replace what JSON does not know, or would change, and note where it stood."""
+    """Replace values that JSON lacks or would change, and note their places in ``lost``."""
     if isinstance(value, str | int | float | None):
         return value
     if depth < DEPTH and isinstance(value, list | tuple):
@@ -115,7 +115,7 @@ def _plain(value: Any, at: str, lost: list[str], depth: int = 0) -> Any:
 
 
 def _named(value: dict[Any, Any], at: str, lost: list[str]) -> dict[str, Any]:
-    """Give what has other keys than strings such that no other has."""
+    """Replace keys that are not strings by unique strings, and note the place in ``lost``."""
     named = {key: one for key, one in value.items() if isinstance(key, str)}
     if len(named) == len(value):
         return named

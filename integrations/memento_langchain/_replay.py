@@ -1,10 +1,9 @@
 """Turn memories back into messages, but only those that this package wrote itself.
 
-A file chooses the session, the metadata and even the ids of the memories it brings, so none of
-these tells that a memory is a message of the conversation. The source does: neither ``ingest`` nor
-the import of an export that is not the caller's own leaves ``source.uri`` empty, and both can only
-lower the trust; the classes of this package leave it empty, and trust each role as ``source_of``
-says.
+An imported file chooses the session, the metadata and even the ids of its memories, so none of
+these proves that a memory is a message of the conversation. The source does: the classes of this
+package leave ``source.uri`` empty and trust each role as ``source_of`` says, while ``ingest`` and
+the import of a foreign export always set ``source.uri``, and can only lower the trust.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ MOST_PARTS = 1_000_000
 
 
 class LeftOut(Exception):
-    """Raised with the reason why a memory that looks like a message is not replayed."""
+    """A memory that looks like a message is not replayed; the message says why."""
 
 
 def stands(memory: Memory) -> bool:
@@ -90,7 +89,7 @@ def _spelt(head: Memory, parts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _trusts_of(spelt: Mapping[str, Any]) -> Sequence[Trust]:
-    """Name how far a memory of such a message can be trusted.
+    """Return the trust classes that a memory of such a message can have.
 
     A message of a class that LangChain does not know is encoded as one of type ``chat`` whose role
     is its type. An earlier version trusted messages of type ``function`` like the model's.

@@ -1,7 +1,7 @@
 """Store structured answers as text, and choose which messages to store.
 
-With ``response_format`` an agent answers by an object: ``ToolStrategy`` leaves a message without a
-word, ``ProviderStrategy`` one that is JSON. As lines of names and values it can be found by words.
+With ``response_format`` an agent answers with an object: ``ToolStrategy`` leaves a message without
+text, ``ProviderStrategy`` one that is JSON. Lines of names and values can be found by words.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _UNREADABLE = (ValueError, TypeError, RecursionError)
 
 
 def chosen(keep: object) -> Wanted | None:
-    """Read which messages are kept: those of some roles, or those that a function tells.
+    """Return a function that decides which messages to store, from roles or a function.
 
     Raises:
         InvalidInput: If it is neither, or an async function.
@@ -39,7 +39,7 @@ def chosen(keep: object) -> Wanted | None:
         return None
     if callable(keep):
         if iscoroutinefunction(keep) or iscoroutinefunction(type(keep).__call__):
-            # what it returns is true before it is awaited: each message would be kept
+            # a coroutine is truthy: each message would be stored
             raise InvalidInput("keep", f"must not be async, like {shown(keep)}")
         return keep
     if isinstance(keep, Collection) and not isinstance(keep, str | bytes):
@@ -53,9 +53,9 @@ def chosen(keep: object) -> Wanted | None:
 
 
 def told(response: object) -> str:
-    """Write a structured answer as lines of names and values; without those that are empty.
+    """Format a structured answer as lines of names and values, without empty values.
 
-    One whose values cannot be written so is written as Python writes it.
+    If its values cannot be formatted, use its ``str``.
     """
     try:
         fields = _fields(response)
@@ -65,9 +65,9 @@ def told(response: object) -> str:
 
 
 def with_words(messages: Iterable[AnyMessage]) -> Iterable[AnyMessage]:
-    """Yield messages with answers that are one JSON object as text, and without wordless calls.
+    """Yield messages; turn answers that are one JSON object into lines, and skip textless calls.
 
-    A call without a word says nothing; as a turn it would take back what was kept for it.
+    A call without text says nothing; as a turn it would replace what was stored for it.
     """
     for message in messages:
         if not isinstance(message, AIMessage):
@@ -78,9 +78,9 @@ def with_words(messages: Iterable[AnyMessage]) -> Iterable[AnyMessage]:
 
 
 def answered(messages: Iterable[AnyMessage], response: object) -> AnyMessage | None:
-    """Return the last message of the model with its structured answer, if its words are no answer.
+    """Return the model's last message with the structured answer as text; None if it has text only.
 
-    Words beside the call that answers are a turn of their own, so the answer gets another id.
+    Text beside the call that answers is a separate turn, so the answer gets another id.
     """
     last = next((one for one in reversed([*messages]) if isinstance(one, AIMessage)), None)
     if last is None or response is None:
@@ -106,14 +106,14 @@ def _lines(fields: Mapping[str, Any]) -> str:
 
 
 def _value(value: object) -> str:
-    """Write a value; a list or a mapping as JSON."""
+    """Format a value; a list or a mapping as JSON."""
     if value is None or (isinstance(value, str | list | dict) and not value):
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _read(text: str) -> str | None:
-    """Write a text that is one JSON object as lines; None for another, or one nested too deep."""
+    """Format a text that is one JSON object as lines; None for others, or if nested too deep."""
     if not (text.startswith("{") and text.endswith("}")):
         return None
     try:

@@ -163,8 +163,8 @@ def _tool(
 
     Args:
         verb: The verb.
-        waited: The same, for a thread, without a further wait.
-        settled: Waits without a thread if there is a query.
+        waited: The same verb without a wait, for async code, which has waited already.
+        settled: Waits without occupying a thread, if there is a query.
         views: Chooses the namespace.
     """
 
@@ -179,11 +179,11 @@ def _tool(
 
 
 def _mendable(verb: Callable[..., str], views: Views) -> Callable[..., str]:
-    """Let a verb tell the model its mistakes, which it can mend."""
+    """Wrap a verb so that errors that the model can correct are reported to the model."""
 
     @functools.wraps(verb)
     def run(*args: Any, **kwargs: Any) -> str:
-        views.of_run()  # an error here is the application's, which no model can mend
+        views.of_run()  # an error here is the application's: raise it
         try:
             return verb(*args, **kwargs)
         except (InvalidInput, LockedMemory, NotFound) as error:

@@ -56,8 +56,8 @@ def source_of(role: str) -> Source:
 def made_here(memory: Memory) -> bool:
     """Return whether a class of this package wrote a memory.
 
-    Its id alone does not tell, since a file chooses the ids of what it brings; but whatever comes
-    from a file names a source (see ``_replay``), and what is written here names none.
+    Its id alone is no proof, since an imported file chooses ids; but everything imported has a
+    source URI (see ``_replay``), and what this package writes has none.
     """
     named = memory.source.uri is None and _MADE.fullmatch(memory.id) is not None
     return named or kept_here(memory)

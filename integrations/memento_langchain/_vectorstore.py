@@ -292,16 +292,16 @@ class MementoVectorStore(VectorStore):
 
 
 def _refuse(given: Mapping[str, object]) -> None:
-    """Refuse arguments that nothing reads."""
+    """Refuse arguments that are not used."""
     if given:
         raise InvalidInput("kwargs", f"{', '.join(sorted(given))} is not a known argument")
 
 
 def _document(memory: Memory) -> Document:
-    """Show a memory as the document that it was."""
+    """Convert a memory back to its document."""
     return Document(id=memory.id, page_content=memory.text, metadata=dict(memory.metadata))
 
 
 def _kept(name: str) -> str:
-    """Return an id, any text such as an address, as it is kept."""
+    """Return the stored form of an id, which may be any text, such as a URL."""
     return short_form(name, MAX_ID) if isinstance(name, str) else name

@@ -1,8 +1,8 @@
-"""Addresses as stored: in one form of Unicode, of limited length, without secrets. Pure.
+"""The stored form of addresses: one Unicode form, limited length, no secrets. Pure.
 
-A key or a label that is a token is where an item lies, so it can neither be kept as it is nor
-become a marker, which would be the same for all. It becomes the marker and a digest of the whole.
-Both the original and the stand-in lead to the item: a stand-in stands for itself.
+A key or label that contains a secret is part of an item's address. It cannot be stored as it is,
+nor be replaced by a mere marker, which would be the same for all secrets. So it becomes the marker
+and a digest of the whole. Both the original and this stand-in find the item.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def addressed(op: AnyOp, policy: Secrets) -> AnyOp:
 
 
 def _kept(texts: Sequence[str], policy: Secrets) -> list[str] | None:
-    """Return what metadata would keep of keys; None if that is what they are, or no key at all."""
+    """Return keys as metadata stores them; None if that is the same, or a key is invalid."""
     if not all(isinstance(text, str) for text in texts):
         return None  # refused where it is used
     spelt = json.dumps([{"key": text} for text in texts], ensure_ascii=False)

@@ -167,7 +167,7 @@ class MementoStore(BaseStore):
         policy = Secrets(self._memory.store.config.secrets)
         reading = Secrets.ALLOW if policy is Secrets.ALLOW else Secrets.REDACT
         for op in ops:
-            if isinstance(op, PutOp):  # a deletion finds nothing where a put would be refused
+            if isinstance(op, PutOp):  # where a put is refused, a deletion finds nothing
                 placed = addressed(op, reading if op.value is None else policy)
                 puts[_id(placed.namespace, placed.key)] = placed
                 results.append(None)
@@ -203,7 +203,7 @@ class MementoStore(BaseStore):
         raise InvalidInput("ops", f"{type(op).__name__} is not an operation of a store")
 
     def _get(self, op: GetOp, policy: Secrets) -> Item | None:
-        """Find an item by its address; only where there is none, a stand-in is searched for."""
+        """Return the item at an address; if there is none, the one at its stand-in."""
         found = self._at(op)
         if not found and (placed := addressed(op, policy)) is not op:
             found = self._at(placed)
@@ -233,9 +233,9 @@ class MementoStore(BaseStore):
         return [SearchItem(**_fields_of(memory), score=score) for memory, score in found]
 
     def _ranked(self, op: SearchOp, wait: float) -> list[tuple[Memory, float | None]]:
-        """Find by words and meaning what passes the filter, best first.
+        """Return the items that pass the filter, by words and meaning, best first.
 
-        Asking for more changes nothing in what comes first, so that pages are slices.
+        A larger limit does not change the order of the first ones, so pages are slices.
         """
         where = spelt(op.filter)
         ids: list[str] | None = None
@@ -267,7 +267,7 @@ class MementoStore(BaseStore):
         found: Sequence[tuple[Memory, float | None]],
         most: int,
     ) -> list[tuple[Memory, float | None]]:
-        """Return what fills a ranking up: the nearest items, then those without a vector.
+        """Return items to fill up a ranking: the nearest ones, then those without a vector.
 
         Args:
             op: The search.
@@ -289,7 +289,7 @@ class MementoStore(BaseStore):
         return others[: most - len(found)]
 
     def _nearest(self, query: str, most: int, below: Filtering) -> Sequence[Hit]:
-        """Find by meaning alone; nothing without an embedder or if it fails, as in the ranking."""
+        """Search by meaning only; return nothing if there is no embedder or it fails."""
         try:
             vector = self._memory.store.embed([query])[0]
         except (InvalidInput, EmbedderError):
@@ -350,7 +350,7 @@ class MementoStore(BaseStore):
         )
 
     def _text(self, op: PutOp, value: Mapping[str, Any]) -> str:
-        """Collect what of a value is searched; nothing if it is not to be."""
+        """Return the text of a value to search; ``""`` if it is not to be indexed."""
         if op.index is False:
             return ""
         paths = self._fields if op.index is None else _paths(op.index)
@@ -358,7 +358,7 @@ class MementoStore(BaseStore):
         return "\n".join(text for text in texts if text.strip()).strip()[:TEXT_CHARS]
 
     def _refresh(self, found: Sequence[Memory]) -> None:
-        """Restart times to live; a store that cannot be written keeps the old ends."""
+        """Restart times to live; in a store that cannot be written, expiry stays as it is."""
         now, due = self._memory.store.clock(), defaultdict(list)
         for memory in found:
             minutes = memory.metadata[CONTROL]["ttl"]
@@ -366,7 +366,7 @@ class MementoStore(BaseStore):
                 gained = minutes * 60 - (memory.expires_at - now).total_seconds()
                 if gained >= minutes * 60 * SLACK:
                     due[minutes].append(memory.id)
-        with suppress(ReadOnlyStore, NotFound):  # NotFound: erased meanwhile
+        with suppress(ReadOnlyStore, NotFound):  # NotFound: erased in the meantime
             for minutes, ids in due.items():
                 self._memory.store.touch(ids, minutes * 60)
 

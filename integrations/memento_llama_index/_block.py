@@ -1,4 +1,4 @@
-"""What is remembered, as a block of LlamaIndex's memory, and what is said, into the memory."""
+"""A block of LlamaIndex's memory that recalls, and stores what is said."""
 
 from __future__ import annotations
 

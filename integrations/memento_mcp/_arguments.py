@@ -1,4 +1,4 @@
-"""Hold the arguments of a call against the part of JSON Schema that the table uses."""
+"""Check the arguments of a call against the subset of JSON Schema that the table uses."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _FLAGS: Mapping[str, bool] = {
 
 
 def _read(field: Mapping[str, Any], value: object, *, needed: bool) -> object:
-    """Read one value; what does not fit is returned as it is, and refused with the others."""
+    """Convert one value; return it unchanged if it does not fit, for ``faults`` to report."""
     if isinstance(value, list) and len(value) == 1:
         (value,) = value
     kind = field.get("type")

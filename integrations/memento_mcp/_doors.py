@@ -1,11 +1,11 @@
 """What each tool, resource and prompt does in the store of one user.
 
-A mistake of the model's (an unknown id, a word too many) comes back as a refusal that says what to
-do; so does a store that cannot be used, since an agent goes on without its memory. The agent's
-word is kept as such, never as a rule. One namespace is in sight, and no argument names another.
+A mistake of the model (an unknown id, an extra argument) is answered by a refusal that says what to
+do. So is an unusable store, since an agent goes on without its memory. What the agent says is
+stored with the agent's trust, never as a rule. No argument can name another namespace.
 
-What memento has is named where it is used, as ``memento.Kind``: then it is imported after the
-server has answered its client.
+Names of memento are written out where they are used, as ``memento.Kind``, so that they are imported
+only after the server has answered its client.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class Doors:
     @property
     def memory(self) -> MemoryManager:
         """The manager, which is opened at first use."""
-        with self._lock:  # the thread that warms up and the first call may come together
+        with self._lock:  # the warm-up thread and the first call may coincide
             if self._memory is None:
                 if self._open is None:
                     raise InvalidInput("memory", "is closed")
@@ -146,7 +146,7 @@ class Doors:
         """Open the store and load the model, so that the first call does not have to wait."""
         try:
             self.memory.retrieve("anything", 1, record=False)
-        except MementoError as error:  # the first call says so to the model
+        except MementoError as error:  # the first call reports it to the model
             log.warning("the store cannot be used: %s", error)
 
     def close(self) -> None:
@@ -242,7 +242,7 @@ class Doors:
         return self._said(lambda: self._recall(topic))
 
     def _said(self, verb: Callable[[], str], *others: type[Exception]) -> Answer:
-        """Carry out a verb; what a model can mend, or must do without, is a refusal.
+        """Run a verb; errors become refusals, except ``others``.
 
         Args:
             verb: Returns what to say.
@@ -259,7 +259,7 @@ class Doors:
             return Answer(str(error), refused=True)
 
     def _in_time(self, verb: Callable[[], str]) -> Answer:
-        """Carry out a verb after those before it; one that takes too long goes on by itself."""
+        """Run a verb after earlier ones have ended; after a time-out it goes on in its thread."""
         if not self._turn.acquire(timeout=PATIENCE):
             return Answer(BUSY, refused=True)
         done: Future[str] = Future()
@@ -323,7 +323,7 @@ class Doors:
         return self._kept(kept, before, text)
 
     def _alike(self, text: str, key: str, scope: str) -> str:
-        """Name what another slot says that is similar; ``""`` if nothing is, or it was named."""
+        """Return a refusal if another slot has a similar memory; ``""`` if none, or if repeated."""
         if self._named == (text, key):
             return ""
         for hit in self.memory.retrieve(text, 5, record=False, scope=scope or None):
@@ -343,14 +343,14 @@ class Doors:
         return memento.prompt.render([found], nonce=nonce, ids=True, zone=self._zone)
 
     def _seen(self, name: str) -> Memory:
-        """Return a memory, unless it does not apply where the agent is bound to be."""
+        """Return a memory; ``NotFound`` if it does not apply in the scope that binds the agent."""
         found = self.memory.get(name)
         if self._bound and not contains(found.scope, self._bound):
             raise NotFound(name)
         return found
 
     def _own(self, name: str) -> Memory:
-        """Return a memory that the agent may change: one of where it is bound to be."""
+        """Return a memory to change; ``NotFound`` outside the scope that binds the agent."""
         found = self.memory.get(name)
         if not contains(self._bound, found.scope):
             raise NotFound(name)
@@ -366,7 +366,7 @@ class Doors:
         return found.text
 
     def _kept(self, kept: Memory, before: Memory | None, text: str) -> str:
-        """Say what became of a text."""
+        """Return what happened to a text, for the model."""
         note = _left_out(kept, text)
         if kept.status is memento.Status.QUARANTINED:
             return f"{kept.id} waits for the user: {self._command('quarantine', 'list')}.{note}"
@@ -415,7 +415,7 @@ class Doors:
         return f"Forgotten {gone}; {self._command('restore', gone)} brings it back."
 
     def _command(self, *words: str) -> str:
-        """Write the command line by which the user reaches this store in a shell of their own."""
+        """Return the command with which the user can act on this store in their own shell."""
         theirs = {name: value for name, value in os.environ.items() if name != VARIABLE}
         return f"`memento {' '.join(words)}{root_option(self.memory.store.root, theirs)}`"
 
@@ -438,7 +438,7 @@ class Doors:
         return self._shown(found) or "Nothing is remembered yet."
 
     def _shown(self, found: Sequence[Hit | Memory], query: str = "") -> str:
-        """Show memories as a block of data, and say how many have no room in it."""
+        """Render memories as a block of data, with the number of those that did not fit."""
         config = self.memory.store.config
         cut = memento.prompt.Relevant(query, config.retrieve.long)
         nonce, zone = memento.prompt.new_nonce(), config.zone
@@ -450,6 +450,6 @@ class Doors:
 
 
 def _left_out(kept: Memory, text: str) -> str:
-    """Say which secrets of a text were not kept."""
+    """Return a note on the secrets that were removed from a text; ``""`` if there are none."""
     gone = sorted(set(_SECRET.findall(kept.text)) - set(_SECRET.findall(text)))
     return f" A secret was left out ({', '.join(gone)})." if gone else ""

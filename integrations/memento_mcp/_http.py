@@ -69,7 +69,7 @@ def http_app(doors_of: Callable[[str], Doors | None], hosts: list[str]) -> Asgi:
             await _status(send, 404)
         elif (doors := await asyncio.to_thread(doors_of, _bearer(scope))) is None:
             await _status(send, 401, (b"www-authenticate", b"Bearer"))
-        elif scope["method"] == "GET":  # a stream on which nothing would ever be sent
+        elif scope["method"] == "GET":  # a stream on which nothing is ever sent
             await _status(send, 405, (b"allow", b"POST"))
         else:
             _doors.set(doors)
@@ -107,7 +107,7 @@ async def _status(send: Callable[..., Any], status: int, *headers: tuple[bytes, 
 
 
 def _server() -> Any:
-    """Make a server of the SDK that answers as ours does."""
+    """Make a server of the SDK that gives the same answers as on standard input and output."""
     lowlevel = _imported("mcp.server.lowlevel")
     made = lowlevel.Server(
         SERVER["name"], version=SERVER["version"], instructions=_table.INSTRUCTIONS
@@ -131,7 +131,7 @@ def _server() -> Any:
 def _answer(
     method: str, result: Any, fault: Callable[..., Exception]
 ) -> Callable[[Any], Awaitable[Any]]:
-    """Make the function that answers a method, from the SDK's parameters to its result."""
+    """Return the function that answers a method: from the SDK's parameters to its result."""
 
     async def answer(params: Any) -> Any:
         given = (

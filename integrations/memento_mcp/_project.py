@@ -58,11 +58,11 @@ def _name_in(config: str) -> str:
 
 
 def _text(path: Path) -> str:
-    """Read a small file; ``""`` if it is none, or cannot be read. Others may have put it there."""
+    """Read a small file, which may be foreign; ``""`` if it is not regular or not readable."""
     try:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # no pipe waits
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return ""
             return file.read(_MOST_BYTES).decode("utf-8", "replace")
-    except (OSError, ValueError):  # the name of a file may come from a file
+    except (OSError, ValueError):  # the path may come from a file
         return ""

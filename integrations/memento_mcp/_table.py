@@ -1,7 +1,7 @@
 """The tools, resources and prompts of the server, as constants.
 
-No text of the store ever enters a description. A client may show the model the names of the tools
-alone and the instructions whole, so that these say when to use which.
+No text of the store ever enters a description. A client may show the model only the names of the
+tools but all of the instructions, so the instructions say when to use which tool.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """The protocol: JSON-RPC, one message per line, in both eras of MCP, without an SDK.
 
-In the era of the handshake (2024-11-05 to 2025-11-25) a client begins with ``initialize``. In the
-era without (2026-07-28) each request says its version in ``_meta``, and ``server/discover`` tells
-what there is. Importing an SDK would take half a second before the first answer.
+Versions with a handshake (2024-11-05 to 2025-11-25) begin with ``initialize``. Since 2026-07-28,
+there is none: each request names its version in ``_meta``, and ``server/discover`` lists what there
+is. Importing an SDK would take half a second before the first answer.
 
-One thread reads, and answers at once where no store is needed. Another carries out the calls in
-the order they came: an agent that corrects itself in the next line keeps its last word.
+One thread reads, and answers at once if no store is needed. Another carries out calls in the order
+of arrival, so that an agent's correction in the next line takes effect last.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def serve_stdio(
                 warming.start()
         server.finish(PARTING)
     finally:
-        if warming.ident is not None:  # the end of the process would cut off a model in the making
+        if warming.ident is not None:  # the process must not end while a model loads
             warming.join(PARTING)
         doors.close()
 
@@ -179,7 +179,7 @@ class Server:
         if not isinstance(message, dict):
             self._refuse(None, Refused(REQUEST, "a message must be an object"))
         elif "method" not in message:
-            if not message.keys() & {"result", "error"}:  # else an answer; nothing was asked
+            if not message.keys() & {"result", "error"}:  # else a response, but no request was sent
                 self._refuse(None, Refused(REQUEST, "method is missing"))
         elif "id" not in message:
             self._note(message)
@@ -193,7 +193,7 @@ class Server:
             self._answer(message)
 
     def _note(self, message: Json) -> None:
-        """Take a notification; the only one that changes anything cancels a call."""
+        """Handle a notification; only the cancellation of a call has an effect."""
         if message["method"] == "notifications/cancelled" and isinstance(
             params := message.get("params"), dict
         ):
@@ -208,14 +208,14 @@ class Server:
             body = {"result": self._result(message)}
         except Refused as refused:
             body = {"error": refused.body()}
-        except Exception:  # the agent goes on; the log tells the user what happened
+        except Exception:  # the agent goes on; details are logged
             log.exception("a request failed")
             body = {"error": Refused(INTERNAL, "internal error; see the server's log").body()}
         told.set()
         self._send(message["id"], body)
 
     def _telling(self, message: Json) -> threading.Event:
-        """Tell the client that a call goes on, if it asked for that, until the event is set."""
+        """Send progress notifications, if the client wants them, until the event is set."""
         done, params = threading.Event(), message.get("params")
         meta = params.get("_meta") if isinstance(params, dict) else None
         token = meta.get("progressToken") if isinstance(meta, dict) else None
@@ -247,7 +247,7 @@ class Server:
             try:
                 self._stdout.write(text.encode() + b"\n")
                 self._stdout.flush()
-            except (OSError, ValueError):  # the client is gone; the end of its stream follows
+            except (OSError, ValueError):  # the client is gone
                 log.debug("an answer found no reader", exc_info=True)
 
     def _result(self, message: Json) -> Json:
@@ -269,10 +269,10 @@ class Server:
 
 
 def _is_modern(params: Mapping[str, Any]) -> bool:
-    """Return whether a request names its version itself.
+    """Return whether a request names its protocol version itself.
 
     Raises:
-        Refused: If it is one that is not spoken here.
+        Refused: If that version is not supported.
     """
     meta = params.get("_meta")
     asked = meta.get(_VERSION) if isinstance(meta, dict) else None
@@ -287,7 +287,7 @@ def _is_modern(params: Mapping[str, Any]) -> bool:
 
 
 def _modern(method: str, result: Json) -> Json:
-    """Add what the era without a handshake wants in every result."""
+    """Add what versions without a handshake require in every result."""
     found = {"resultType": "complete", **result, "_meta": {_SERVER: SERVER}}
     if method in _LISTS:
         found |= {"ttlMs": LISTED_FOR, "cacheScope": "private"}
@@ -308,7 +308,7 @@ def _initialize(doors: Doors, params: Json) -> Json:
 
 
 def _meet(doors: Doors, info: object) -> None:
-    """Note the name of the client, in both eras the first that it says."""
+    """Note the name of the client; the first one that it gives is kept."""
     name = info.get("name") if isinstance(info, dict) else None
     if isinstance(name, str) and not doors.client:
         doors.client = "".join(filter(str.isprintable, name))[:60]
@@ -323,7 +323,7 @@ def _discover(_doors: Doors, _params: Json) -> Json:
 
 
 def _list(name: str, of: Callable[[Doors], list[Json]]) -> Callable[[Doors, Json], Json]:
-    """Make the answer to a request for a list, which has one page."""
+    """Return the handler of a request for a list, which has one page."""
 
     def answer(doors: Doors, params: Json) -> Json:
         if params.get("cursor") is not None:

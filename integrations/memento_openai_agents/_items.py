@@ -10,14 +10,14 @@ from memento.messages import words_of
 
 
 def turn_of(item: Mapping[str, Any]) -> Turn:
-    """Read an item: who speaks, and what is said; nothing, if it is a call or a thought."""
+    """Convert an item to a turn; a call or a thought has no text."""
     if "role" in item:
         return Turn(_words(item.get("content")), str(item["role"]))
     return Turn(_words(item.get("output")), "tool")
 
 
 def with_their_calls(items: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Leave out the results of tools whose calls are not there: no provider accepts them."""
+    """Drop tool results whose calls are missing: no provider accepts them."""
     listed = list(items)
     calls = {item.get("call_id") for item in listed if not _is_result(item)}
     return [item for item in listed if not _is_result(item) or item.get("call_id") in calls]

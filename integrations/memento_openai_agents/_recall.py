@@ -1,4 +1,4 @@
-"""What is remembered, for each model call of a run."""
+"""Recall for each model call of a run."""
 
 from __future__ import annotations
 

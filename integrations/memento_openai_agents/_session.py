@@ -1,4 +1,4 @@
-"""The complete items of a conversation, each a memory that recall finds."""
+"""Store the complete items of a conversation, each as a memory that recall can find."""
 
 from __future__ import annotations
 

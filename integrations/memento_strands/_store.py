@@ -86,7 +86,7 @@ class MementoStore(MemoryStore):
         self.max_search_results = options.get("k", PLACES)
         self.writable = check_flag("writable", writable)
         self.extraction = ExtractionConfig(trigger=InvocationTrigger()) if writable else None
-        self._run = uuid4().hex  # the numbers of Strands begin anew with each agent
+        self._run = uuid4().hex  # Strands numbers messages anew for each agent
         self._session = session or f"strands-{self._run}"
 
     @property
