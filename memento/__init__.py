@@ -1,50 +1,50 @@
 """Tiered memory for AI agents: offline, durable, and it finds the right one.
 
-The rooms, from the ground up; ``tests/test_arrows.py`` holds the direction of their imports:
+The modules and packages, from the lowest layer up; ``tests/test_arrows.py`` checks their imports:
 
 errors        every error, as one tree
-base          what every room may use: time, files, forks, paths, names, text to show
+base          helpers that depend on no other package: time, files, forks, paths, names, display
 text          pure rules about text: words, stems, dates, questions, sentences
 types         the values that callers see: memories, drafts, hits and their vocabulary
 protocols     the interfaces of replaceable parts: embedder, reranker, language model, clock
-check         accept or refuse one value: the same rule at every entry
+check         validation of single values, the same everywhere
 status        one table: the meaning of each status to every part
 dynamics      uses and verdicts as numbers that change with time
-claims        which of two statements that conflict stands higher
-messages      who speaks in a message of any chat API, and the words that are said
-ledger        the truth: one SQLite file, all SQL, the filters
+claims        which of two conflicting statements takes precedence
+messages      the speaker and the text of a message of any chat API
+ledger        the authoritative data: one SQLite file, all SQL, the filters
 embed         local and remote embedders, rerankers
-admit         a draft becomes an accepted entry: checked, redacted, weighed
-ingest        files become drafts: documents and conversations
+admit         turn a draft into an accepted entry: validate, redact, score importance
+ingest        read files into drafts: documents and conversations
 config        all settings
 testing       fakes for your tests: embedder, clock, language models
 settings      where the settings come from: memento.toml and the environment
 observe       sentences of a user's message that are worth a memory
-llm           language models, if you want one: a provider, and limits
+llm           optional language models: a provider, and limits
 tiers         short (ring buffer), long (exact search and Chroma), and the indexer that feeds it
 retrieve      the read path: question, candidates, evidence, order, budget
 prompt        memories as a block of a prompt
 write         the write path, and every change of a memory: its slot, its status, trust
-sleep         fold what says the same, move between tiers, replay, archive
+sleep         fold near-duplicates, move between tiers, replay, archive
 upkeep        backup, erase, salvage, doctor, export, import, history
 insight       what memories say together: names that link them, chains of evidence
-background    the jobs of the background thread, each with its due rule
+background    the jobs of the background thread, and when each is due
 engine        one open store: its parts; open, close, fork
-holding       the managers of one folder share an open store; the last one closes it
-views         one namespace of an open store: the verbs as rooms call them
+holding       managers of one folder share an open store; the last one closes it
+views         one namespace of an open store: the verbs for use by other modules
 conversation  the turns of a conversation: keep each once, recall for the next
 learning      observe a turn: keep it, and store what the user states
-verbs         what callers can ask beyond the everyday: one file a subject
-manager       the object people use: each verb calls the rooms below
+verbs         the manager's parts, such as ``memory.rules``: one module for each
+manager       ``MemoryManager``: each method calls the modules above
 aio           the same verbs, awaited
 remote        a memory that another process has open: the table of calls, and the client
-frameworks    what the adapters for agent frameworks share: recall and keep, and the agent goes on
+frameworks    shared by the adapters for agent frameworks: recall, keep, survive outages
 resident      one process for each store, which agents share
 serve         a store for other processes and machines, over HTTP
 agents        coding agents: their set-up, and the answers to their hooks
 cli           the command ``memento``
 
-The adapters for other frameworks are packages of their own, beside this one in ``integrations/``:
+The adapters for other frameworks are separate packages in ``integrations/``:
 ``memento_agent_framework``, ``memento_crewai``, ``memento_google_adk``, ``memento_haystack``,
 ``memento_langchain``, ``memento_langgraph``, ``memento_llama_index``, ``memento_mcp``,
 ``memento_openai_agents``, ``memento_pydantic_ai`` and ``memento_strands``. They import only public

@@ -1,8 +1,8 @@
 """The jobs of the background thread other than indexing, and the calls that have priority.
 
-None of it is needed for an answer to be right: the log of what was retrieved, the snapshot of the
-short tier, full text catching up, what uses and verdicts add up to, room on the disk, and what an
-erasure left to be done. `Background` has them in their order.
+No answer depends on these jobs: writing the log of retrievals and the snapshot of the short tier,
+full-text indexing, summing up uses and verdicts, freeing disk space, and finishing erasures.
+`Background` runs them in order.
 """
 
 from __future__ import annotations
@@ -71,23 +71,23 @@ class Attends(Protocol):
     """Shows messages that wait to a language model, in a thread of its own."""
 
     def look(self) -> None:
-        """Begin to show messages if some are ready; nobody waits for it."""
+        """Start to show messages if some are ready, without waiting."""
 
     def finish(self, timeout: float | None) -> bool:
-        """Show all messages that may be shown now; tell whether that was done in time."""
+        """Show all messages that may be shown now; return whether that was done in time."""
 
     def busy(self) -> bool:
-        """Return whether messages are being shown, or may be; if so, begin with it."""
+        """Return whether messages are being shown or could be; if so, start."""
 
     def stop(self, timeout: float) -> None:
-        """Begin no other request, and wait so many seconds for the present one."""
+        """Start no further request, and wait at most ``timeout`` seconds for the current one."""
 
     def renewed(self) -> Attends:
-        """Return what does the same in a forked child."""
+        """Return an equivalent object for a forked child."""
 
 
 class Traffic:
-    """The calls that go before the jobs."""
+    """Tracks the calls that have priority over the jobs."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -97,7 +97,7 @@ class Traffic:
 
     @contextmanager
     def query(self) -> Iterator[None]:
-        """Give way to a query while the block runs."""
+        """Make the jobs give way during the block."""
         with self._lock:
             self._queries += 1
         try:
@@ -131,9 +131,9 @@ class Accesses:
             self._waiting.append((ns, self._now(), ids))
 
     def log(self) -> None:
-        """Write it down.
+        """Write the retrievals to the log.
 
-        If another thread is writing some of it, this returns once that is written too.
+        If another thread is writing some, wait until those are written too.
         """
         with self._logging:
             with self._lock:
@@ -151,7 +151,7 @@ def _log(connection: Session, retrieved: Sequence[tuple[int, int, list[str]]]) -
 
 
 class FullText:
-    """Full text, and with it the backlog of the embedder, as it catches up with what came."""
+    """Adds new rows to the full-text index, and with that to the backlog of the embedder."""
 
     def __init__(self, ledger: Ledger, traffic: Traffic) -> None:
         self._ledger = ledger
@@ -160,9 +160,9 @@ class FullText:
         """Namespaces this process added to since full text last took a bite of them."""
 
     def take_up(self, spaces: Sequence[int] = ()) -> None:
-        """Take a bite of what came, of the namespaces that this process added to, or else of all.
+        """Index some new rows of the namespaces that this process added to, or else of all.
 
-        Of given namespaces, for which a question waits, everything is taken; of others nothing.
+        If namespaces are given, for which a query waits, index all rows of those and no others.
         """
         for at in range(0, len(spaces), TAKEN):
             while self.bite(spaces[at : at + TAKEN]):
@@ -407,16 +407,16 @@ class Background:
         self._snapshot_due = now() + self._snapshot_period
 
     def finish_erasing(self) -> None:
-        """Go on with an erasure that is not done, if there is one."""
+        """Continue an unfinished erasure, if there is one."""
         version = self._ledger.moment()
         if version != self._swept or self._eraser.pending:
             self._eraser.finish()
             self._swept = version
 
     def keep_up(self, seconds: float) -> bool:
-        """Do what must not wait for the end of a long backlog of the embedder.
+        """Run the jobs that must not wait for a long backlog of the embedder.
 
-        Statements are compared for so many seconds. Returns whether there is more to do at once.
+        Statements are compared for ``seconds``. Returns whether there is more to do at once.
         """
         self.accesses.log()
         more = self.statements.settle(seconds=seconds)
@@ -428,7 +428,7 @@ class Background:
         return more
 
     def keep_house(self) -> bool:
-        """Do what is due in a quiet moment; tell whether there is more to do at once."""
+        """Run the jobs for a quiet moment; return whether there is more to do at once."""
         more = self.keep_up(QUIET_SECONDS)
         version = self._ledger.moment()
         quiet, self._seen = version == self._seen, version
@@ -439,9 +439,9 @@ class Background:
         return more
 
     def tidy(self) -> bool:
-        """Do what would slow down an ``add``, and make room for a full disk.
+        """Run the jobs that would slow down an ``add``, and keep the reserve for a full disk.
 
-        Returns whether all events are folded: not if a query came in between.
+        Returns whether all events are folded; False if a query interrupted.
         """
         auto = self._config.sleep.auto
         self.words.catch_up()
@@ -455,12 +455,12 @@ class Background:
         return folded
 
     def fold_events(self) -> bool:
-        """Fold what came into the log, a little at a time; see ``ledger.dynamics``.
+        """Fold new events of the log, a few at a time; see ``ledger.dynamics``.
 
-        Only the first time are rows folded again that a process with other settings has folded.
+        Only the first call folds again rows that a process with other settings has folded.
 
         Returns:
-            Whether all of it is folded; not if a query came in between.
+            Whether all events are folded; False if a query interrupted.
         """
         settings, takes_over = self._config.dynamics, not self._folded
         self._folded = True

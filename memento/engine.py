@@ -182,7 +182,7 @@ class Engine:
         clock: Clock,
         reranker: Reranker | None,
     ) -> bool:
-        """Return whether a manager with these settings can share it: it would open the same."""
+        """Return whether a manager with these settings can share this engine."""
         named = isinstance(embedder, str) and self._spec == embedder
         if not (named or self._spec is embedder) or self.config != config:
             return False
@@ -340,7 +340,7 @@ class Engine:
         return rows
 
     def changed(self, ns: int, rows: Sequence[Row], *, new: bool = False) -> None:
-        """Tell the tiers that rows changed; ``new`` if no row that was there did."""
+        """Tell the tiers that rows changed; ``new`` if no existing row did."""
         if not new:
             self._novelty.forget(ns)  # the words met may have changed
         sessions = {row.session for row in rows if row.tier == Tier.SHORT}
@@ -445,7 +445,7 @@ class Engine:
         self.indexer.want_index()
 
     def reindex(self) -> int:
-        """Make the embedder in use that of the store and queue all memories; returns how many.
+        """Make the current embedder that of the store and queue all memories; return how many.
 
         Raises:
             InvalidInput: If there is no embedder.
@@ -722,7 +722,7 @@ _open_engines: weakref.WeakSet[Engine] = weakref.WeakSet()
 
 
 class Added(NamedTuple):
-    """What a write that adds did: its rows, those judged again, words met, and its change."""
+    """The result of an addition: its rows, re-evaluated rows, words met, number of the change."""
 
     ns: int
     rows: list[Row]
@@ -732,11 +732,11 @@ class Added(NamedTuple):
 
 
 class _Adding:
-    """The transaction of one ``add``, which may be done together with others, see ``group``.
+    """The transaction of one ``add``, which may be combined with others, see ``group``.
 
     Args:
-        job: Does it alone.
-        ns: The namespace, if it does nothing but add; None if it is always done alone.
+        job: Carries it out alone.
+        ns: The namespace, if it does nothing but add; None if it must be carried out alone.
         entries: The memories.
         now: The moment of the call.
         rules: Settings that a write obeys.
@@ -765,12 +765,12 @@ class _Adding:
         return self._job(session)
 
     def together(self, session: Session, jobs: Sequence[_Adding]) -> list[Added]:
-        """Add the memories of several calls as one call with all of them would.
+        """Add the memories of several calls as if one call had added all.
 
         Raises:
             _AloneError: If that ended a state of a memory.
         """
-        assert self.joins is not None  # noqa: S101 - else it is done alone
+        assert self.joins is not None  # noqa: S101 - else it is carried out alone
         entries = [entry for job in jobs for entry in job.entries]
         work = Work(session, self.joins, max(job.now for job in jobs), self._rules)
         rows, judged_again, met = remember(work, entries, self._novelty)
@@ -784,7 +784,7 @@ class _Adding:
 
 
 class _AloneError(Exception):
-    """What was added together ended a state of a memory, which is a change of one call alone."""
+    """A combined addition ended a state of a memory; such a change must belong to one call."""
 
 
 def _numbered(work: Work, verb: str, entries: Sequence[Entry], run: Run | None) -> int | None:

@@ -1,12 +1,11 @@
 """Share open stores: the managers of one folder share one, and the last closes it.
 
-Managers of one process whose settings are equal share an engine: its files, threads and caches.
-One with another configuration, embedder, clock or reranker gets an engine of its own beside it, as
-another process would.
+Managers of one process with equal settings share an engine: its files, threads and caches. One with
+another configuration, embedder, clock or reranker gets a separate engine, as in another process.
 
-A manager that nobody refers to any more holds nothing. The garbage collector says so in whatever
-thread it runs, in the middle of anything, so it only makes a note; an indexer at its next look, or
-whoever opens a manager next, closes what nobody holds.
+A manager without references releases its hold. Its finalizer may run in any thread at any point, so
+it only makes a note; the indexer at its next poll, or the next call that opens a manager, closes
+stores without holders.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _sweeping = Lock()
 
 
 class Hold:
-    """What a manager and its views have of an open store.
+    """The hold of a manager and its views on an open store.
 
     Args:
         engine: The open store.
@@ -53,7 +52,7 @@ class Hold:
 
     @property
     def closed(self) -> bool:
-        """Whether the store cannot be used by this manager any more."""
+        """Whether this manager or the store was closed."""
         return self._closed or self.engine.ledger.closed
 
     def use(self) -> Engine:
@@ -99,7 +98,7 @@ def hold(
 
 
 def sweep() -> None:
-    """Close the stores that nobody holds any more, unless another thread is doing so."""
+    """Close the stores without holders, unless another thread is doing so."""
     if not _dropped or not _sweeping.acquire(blocking=False):
         return
     try:

@@ -1,8 +1,8 @@
 """Read the speaker and the text of a message of a chat API or a framework. Pure.
 
-Every door reads messages here, and what is not in these tables is refused or is not the user's: a
-message whose speaker is guessed could become a memory of the user, and one whose words stand in an
-unknown place would be lost without a word.
+All messages are read here. One that is not in these tables is refused or not taken for the user's:
+with a guessed speaker it could become a memory of the user, and text in an unknown place would be
+lost silently.
 """
 
 from __future__ import annotations

@@ -287,9 +287,9 @@ def sync_name(path: Path) -> None:
 
 @contextmanager
 def new_file(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
-    """Yield an empty temporary file, and rename it to ``path`` when the block succeeds.
+    """Yield an empty temporary file, and move it to ``path`` when the block succeeds.
 
-    Only its owner can read it, and it is on the disk before it is renamed. If the block fails or
+    Only its owner can read it, and it is on the disk before it is moved. If the block fails or
     the process dies, nothing new is at ``path``. The next writer of this file removes drafts of
     dead processes.
 

@@ -1,7 +1,8 @@
 """Who may use a store over HTTP: each client has a token, with what it may see and do.
 
 The file in the store's folder holds the SHA-256 of each token, never the token, whose 256 random
-bits cannot be found from that. For a store in a database, the database holds them.
+bits cannot be found from that. For a store in a database, the database holds them, for all
+machines.
 """
 
 from __future__ import annotations
@@ -165,7 +166,7 @@ def _read(path: Path, _edition: tuple[int, ...]) -> tuple[Token, ...]:
 
 
 def holder(root: Path, token: str) -> Token | None:
-    """Return the entry of a token; None if it is unknown or expired. Takes constant time."""
+    """Return the entry of a token; None if unknown or expired. Takes as long for any token."""
     digest = _digest(token)
     found = [one for one in listed(root) if hmac.compare_digest(one.digest, digest)]
     return found[0] if found and not _is_over(found[0].expires) else None
