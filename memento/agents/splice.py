@@ -104,7 +104,7 @@ def put(text: str, path: Path, value: Any, *, each: bool = False) -> str:
 
 
 def take(text: str, path: Path, ours: Callable[[Any], bool] | None = None) -> str:
-    """Return the text without a member, or without the array elements for which ``ours`` is true."""
+    """Return the text without a member, or without the array elements that ``ours`` accepts."""
     while True:
         holder = find(text, path if ours else path[:-1])
         mine = [
