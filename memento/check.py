@@ -151,7 +151,7 @@ def check_count(field: str, value: object, *, least: int = 1, most: int = MAX_K)
 
 
 def check_progress(progress: Progress | None) -> Progress | None:
-    """Accept a function that is told how far a call is, or None."""
+    """Check a progress callback, or None."""
     if progress is not None and not callable(progress):
         raise InvalidInput(
             "progress", f"must be a callable(done, total), not {type_name(progress)}"
@@ -309,7 +309,7 @@ def ids(field: str, values: object) -> tuple[str, ...]:
 
 
 def short_name(field: str, value: object, *, most: int = MAX_NAME) -> str:
-    """Accept a string that is not empty and at most so many characters long."""
+    """Return a string that must not be blank or longer than ``most`` characters, in NFC."""
     if not isinstance(value, str):
         raise InvalidInput(field, f"must be a string, not {type_name(value)}")
     value = composed(storable(field, value))

@@ -542,7 +542,7 @@ class Engine:
         return self.config.retrieve.least_for(getattr(self._spec, "name", self._spec))
 
     def settle(self, labels: tuple[str, ...], timeout: float, sessions: Sequence[str] = ()) -> None:
-        """Wait until the memories of a `wish` have vectors, or so many seconds are over."""
+        """Wait until the memories of a `wish` have vectors, at most ``timeout`` seconds."""
         if (wish := self.wish(labels, sessions)) is not None:
             self.indexer.wait_for(wish, timeout)
 

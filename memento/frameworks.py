@@ -1,4 +1,4 @@
-"""What an adapter for an agent framework shares with the others: an agent that remembers goes on.
+"""Shared by the adapters for agent frameworks: recall, keep, and survive outages of the store.
 
 An adapter reads the framework's messages as turns and puts two texts into its request; the rest is
 here. The memory is an addition to the agent: in an outage of the store, that is logged as an error,
@@ -89,7 +89,7 @@ class Options(TypedDict, total=False):
 
 
 class RunOptions(Options, total=False):
-    """Those of adapters whose framework tells who the user of a run is."""
+    """`Options` of adapters whose framework identifies the user of a run."""
 
     namespace: Namespace | None
 

@@ -104,7 +104,7 @@ _NOTES = _ACTS | _names(
 
 
 class Said(NamedTuple):
-    """A message: who speaks, and what is said.
+    """A message: its speaker and its text.
 
     Attributes:
         role: ``user``, ``assistant``, or the name as it stands there.

@@ -47,7 +47,7 @@ MOST_BREAKS = 2
 
 _RUN = bytes(LONG)
 _HIDDEN = re.compile("[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]+")
-"""Characters nobody sees, copied along from web pages: soft hyphens, joiners, directions."""
+"""Invisible characters that text from web pages brings: soft hyphens, joiners, direction marks."""
 _BREAK = re.compile(BREAK)
 _WORD = re.compile(rf"\S{{{LONG},}}")
 

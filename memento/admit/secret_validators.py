@@ -159,7 +159,7 @@ def user_and_password(token: str) -> bool:
 
 
 def chosen(value: str) -> bool:
-    """Tell a password somebody chose from a variable, a path, a placeholder or a plain word."""
+    """Tell a chosen password from a variable, a path, a placeholder or a plain word."""
     word = value.partition(")")[0]  # the last argument of a call
     if value.startswith(MARK) or word.lower() in _PLACEHOLDERS or _VARIABLE.match(value):
         return False

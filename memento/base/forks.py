@@ -67,7 +67,7 @@ class ForkGate:
 
     def _renew_lock(self) -> None:
         # A Condition is entered in Python, where a signal handler may raise between taking the lock
-        # and the block; so it only waits, and the lock, which is written in C, is taken by itself.
+        # and the block; so it is used only to wait, and the lock, written in C, is taken directly.
         self._lock = threading.RLock()
         self._left = threading.Condition(self._lock)
 

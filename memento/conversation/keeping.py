@@ -24,7 +24,7 @@ from memento.types import Draft, Memory, Status, Trust
 from memento.views import Part, View, view_of
 
 MOST_PIECES = 1_000
-"""Pieces looked for that an edited message no longer has."""
+"""Maximum number of surplus pieces of an edited message that are looked up."""
 EDIT = "edit"
 """Ending of the id of an edit of an approved memory."""
 SHOWN_OR_WAITING = having("current")

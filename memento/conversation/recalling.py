@@ -51,7 +51,7 @@ _POINTS = re.compile(
     re.IGNORECASE,
 )
 _FEW = 6
-"""Maximum number of words in a message that only goes on: "and the rope?"."""
+"""Maximum number of words in a message that only continues the last one: "and the rope?"."""
 _GOES_ON = re.compile(
     r"""\W*(?: (?:and|but|or) \b (?! \s+ (?:who|what|when|where|which|whose|why|how|is|are|was|were
             |am|do|does|did|have|has|had|can|could|will|would|shall|should|may|might|must|if|i|we

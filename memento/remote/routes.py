@@ -84,7 +84,7 @@ _MAY = {
 }
 """The methods by the rights that they need, and by whom they act as."""
 WHOLE = frozenset({"store.backup", "store.namespaces"})
-"""Methods that show more than one namespace: for whoever may see the whole store."""
+"""Methods that show several namespaces; only for callers that may see the whole store."""
 HERE = {
     "close": "it ends the connection alone",
     "of": "it only names another namespace",

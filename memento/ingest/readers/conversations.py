@@ -30,7 +30,7 @@ from memento.messages import Said, is_one, named, read
 from memento.types import Draft, Kind, Source
 
 UNSPOKEN_ROLES = frozenset({"system", "developer"})
-"""Messages of these roles instruct the model; nobody said them, so they are left out."""
+"""Roles whose messages instruct the model; they are not part of the conversation."""
 _SESSION_FIELDS = ("session", "session_id", "conversation_id")
 _TURN_FIELDS = ("id", "message_id", "uuid")
 _TIME_FIELDS = ("occurred_at", "timestamp", "created_at", "time")

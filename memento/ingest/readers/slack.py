@@ -15,7 +15,7 @@ from memento.types import Draft
 
 DAY = re.compile(r"(?:.*/)?\d{4}-\d\d-\d\d\.json", re.DOTALL)
 _SPOKEN = {"", "thread_broadcast", "file_share", "me_message", "bot_message", "reply_broadcast"}
-"""Kinds of messages in which somebody says something;
+"""Subtypes of messages that contain speech;
 the others report joins, topics and deletions."""
 _MENTION = re.compile(r"<@([A-Z0-9]+)(?:\|([^<>]*))?>")
 _LINK = re.compile(

@@ -33,7 +33,7 @@ from memento.serve.app import Asked, Service
 from memento.types import Trust
 
 CODE, SESSION = "page-code-", "page-session-"
-"""How the names of the tokens begin."""
+"""Prefixes of the names of code and session tokens."""
 CODE_LASTS, SESSION_LASTS = timedelta(minutes=2), timedelta(hours=12)
 MOST = 256 * 1024
 """Largest form, bytes."""

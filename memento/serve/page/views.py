@@ -317,7 +317,7 @@ def _would_replace(memory: MemoryManager, one: Memory) -> Memory | None:
 
 
 def rules(call: Call) -> Response:
-    """Show what the policy tells an agent now, in its order, and what it leaves out."""
+    """Show what the current policy contains, in its order, and what it leaves out."""
     memory, scope = call.memory, call.query.get("scope", "")
     policy = memory.rules.policy(call.query.get("message"), scope=scope)
     zones = [
