@@ -67,7 +67,7 @@ C = TypeVar("C", bound=Callable[..., Any])
 GLANCE = 1e-6
 """Wait of a call after `settle`, in seconds: so short that it only reports what is missing."""
 FIRST_LOOK = 0.005
-"""Seconds to the first look whether a flush is done; doubles from look to look."""
+"""Seconds until the first check whether a flush is done; doubled after each check."""
 
 
 class AsyncPart(Generic[S]):

@@ -39,7 +39,7 @@ else:
 CHECKPOINT_BYTES = 4 * 1024 * 1024
 """Size of the write-ahead log from which it is checkpointed."""
 ACCESSES = 10_000
-"""Maximum number of retrievals whose log line waits in RAM; older ones give way."""
+"""Maximum number of retrievals that wait in RAM to be logged; the oldest are dropped."""
 TAKEN = 8
 """Namespaces of which full text takes a bite in one transaction, while questions wait: usually a
 row or two of each."""
@@ -49,9 +49,9 @@ other; an ``add`` may wait for it. A commit of its own for each namespace would 
 SLEEPS = 3_600_000_000
 """Time between two sleeps of the background thread, microseconds."""
 SLEEP_SECONDS = 2.0
-"""Time that a sleep of the background thread takes at most, before it looks for other work."""
+"""Maximum seconds of a sleep of the background thread, before it looks for other work."""
 STREAM_SECONDS = 0.005
-"""Adds that follow each other faster are a stream, to which the background thread gives way."""
+"""Adds at shorter intervals (seconds) are a stream, to which the background thread gives way."""
 UNCOMPARED = 512
 """Revisions of a namespace that wait to be compared from which a stream of adds is given way to no
 longer."""
@@ -59,9 +59,9 @@ HELD_SECONDS = 2.0
 """Time for which queries and a stream of adds hold statements back; then they have a turn, so that
 nothing is held back for ever."""
 TURN_SECONDS = 0.1
-"""Time of a turn, after which no other bite begins; there is at least one."""
+"""Seconds of a turn, after which no further batch is started; there is at least one."""
 QUIET_SECONDS = 0.25
-"""Time for which statements are compared in a quiet moment, before other work is searched for."""
+"""Seconds for which statements are compared in a quiet moment, before looking for other work."""
 UNFOLDED = 524_288
 """Maximum number of bytes by which folding the log may make the file grow: on a full disk the
 reserve pays, of which this is half."""

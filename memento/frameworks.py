@@ -46,7 +46,7 @@ HELD = 1_000
 ALL = 1_000_000
 """Maximum number of memories of one transcript that are read."""
 FORMAT, MESSAGE, PLACE = "format", "message", "place"
-"""Metadata of a message in a transcript: its format, itself, and where its text stands in it."""
+"""Metadata of a message in a transcript: its format, the message, and the path to its text."""
 CONTENTS = ("content", "contents", "output")
 """Where messages of agent frameworks have their content."""
 

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from memento.protocols import Clock, Embedder, Reranker
 
 _Place = tuple[str, Engine]
-"""A folder, all links followed, and an engine of it."""
+"""A folder, with links resolved, and an engine for it."""
 
 _holds: Counter[_Place] = Counter()
 _dropped: deque[_Place] = deque()
 _doors = [RLock() for _ in range(64)]
-"""Held while an engine is opened or closed, one for some folders each."""
+"""Locks held while an engine is opened or closed; folders are distributed over them."""
 _sweeping = Lock()
 
 

@@ -29,18 +29,18 @@ _TOOLS = _names(
     """tool tools toolresult tooloutput toolresponse toolreturn function functionresult
     functionoutput functionresponse observation ipython"""
 )
-"""Names of who speaks, in the formats of chat APIs and of models."""
+"""Names of speakers in the formats of chat APIs and models."""
 _ENUM = "role_"
-"""How the names of A2A's roles begin."""
+"""Prefix of A2A's role names."""
 ROLE_FIELDS = ("role", "role_type", "type", "sender", "author", "from", "speaker")
 """Where messages name who speaks. A role may be any name, as agents have names; in the others an
 unknown name may be that of a person or the type of an event, and says nothing."""
 _NAMED = ("role", "value", "type")
-"""Where an object that names who speaks has the name."""
+"""Fields with the name, in an object that describes the speaker."""
 WORD_FIELDS = (
     "parts", "content", "text", "output", "value", "message", "refusal", "contents", "blocks",
 )  # fmt: skip
-"""Where messages have their words, as a rule the same ones in several."""
+"""Fields with the text of a message; several often have the same text."""
 _WRAPPED = ("data", "kwargs", "message")
 """Where LangChain's dumps, and answers and exports of chats, have the message itself."""
 _DEEPEST = 8
@@ -48,7 +48,7 @@ _DEEPEST = 8
 _SPOKEN = _names(
     """text input_text output_text user_prompt multimodal_text text_content audio_transcription"""
 )
-"""Blocks of words; also ChatGPT's and Pydantic AI's."""
+"""Types of text blocks, including ChatGPT's and Pydantic AI's."""
 _ATTACHED = _names(
     """image image_url image_file input_image output_image image_asset_pointer audio audio_url
     input_audio output_audio audio_asset_pointer video video_url
@@ -72,7 +72,7 @@ _WORDLESS = _ATTACHED | _names(
     mcp_approval_request mcp_approval_response compaction_trigger additional_tools program
     program_output remove text_reasoning function_result usage"""
 )
-"""Blocks and items that hold no words of who speaks: attachments, thoughts, calls, results."""
+"""Types of blocks and items without words of the speaker: attachments, thoughts, calls, results."""
 _WORDLESS_STARTS = ("tool_", "data_")
 _WORDLESS_ENDS = ("_call", "_call_output", "_tool_result", "_tool_use", "_search_output")
 _WORDLESS_KEYS = _names(
@@ -88,11 +88,11 @@ _ACTS = _names(
     """tool_calls toolCalls invalid_tool_calls function_call tool_results toolResults
     toolInvocations audio attachments experimental_attachments files images"""
 )
-"""Keys of a message that does something else than speak."""
+"""Keys of a message that does something other than speak."""
 _CALLS = ("tool_calls", "toolCalls", "invalid_tool_calls", "function_call")
-"""Those of them that only an assistant does."""
+"""Those of `_ACTS` that only an assistant has."""
 _ANSWERS = ("tool_call_id", "toolCallId")
-"""Keys of a message that answers a call of a tool."""
+"""Keys of a message that answers a tool call."""
 _MADE = ("isMeta", "isSynthetic", "synthetic", "isCompactSummary", "isApiErrorMessage")
 """Marks of messages that a program wrote."""
 _NOTES = _ACTS | _names(
@@ -100,7 +100,7 @@ _NOTES = _ACTS | _names(
     created_at createdAt updated_at timestamp date time session session_id conversation_id thread_id
     parent parent_id parentId children usage"""
 )
-"""Keys that may stand beside the empty words of a user."""
+"""Keys that a user's message without text may have."""
 
 
 class Said(NamedTuple):

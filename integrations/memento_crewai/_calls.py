@@ -26,7 +26,7 @@ T = TypeVar("T")
 logger = logging.getLogger("memento.crewai")
 
 TROUBLE = (StoreError, TierUnavailable, EmbedderError)
-"""Errors of the store, not of what it was given: a scope that an LLM made up stops no crew."""
+"""Errors of the store, not of its input: an invalid scope from an LLM does not stop a crew."""
 
 
 @dataclass(frozen=True, slots=True)

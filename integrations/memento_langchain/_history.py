@@ -35,7 +35,7 @@ PART = "langchain-message-part"
 ALL = 1_000_000
 """Maximum number of messages in one session that are read."""
 KEPT = having("current")
-"""The words of tools also belong to a conversation, though nobody approved them."""
+"""Tool output belongs to the conversation too, even while it is quarantined."""
 PAGE = 1_000
 """Messages read at once where some of the newest are left out."""
 TOLD = 5

@@ -54,11 +54,11 @@ from memento_langchain.namespaces import Namespace, Views, settings_of_run
 Place = Literal["user", "system"]
 OnRemove = Literal["keep", "forget"]
 CHECKPOINTER = "__pregel_checkpointer"
-"""Where LangGraph tells what it runs of its checkpointer."""
+"""Setting in which LangGraph passes the checkpointer to a run."""
 
 
 NESTED = "|"
-"""Where LangGraph's name of a place in a run goes down into another graph."""
+"""Separator in LangGraph's checkpoint namespace between a graph and one nested in it."""
 M = TypeVar("M", bound=BaseMessage)
 
 

@@ -34,13 +34,13 @@ LONGEST = 4 << 20
 WAITING = 256
 """Maximum number of calls that wait for their turn; then nothing is read until one is done."""
 PARTING = 15.0
-"""Seconds that open calls have once the client is gone."""
+"""Maximum seconds for open calls once the client is gone."""
 LISTED_FOR = 3_600_000
 """Milliseconds for which a client may keep a list; it never changes."""
 SERVER = {"name": "memento", "version": memento.__version__}
 CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}, "completions": {}}
 PROGRESS = 1.0
-"""Seconds between two words of a call that takes long, to a client that asks for them."""
+"""Seconds between progress notifications of a long call, if the client wants them."""
 
 PARSE, REQUEST, METHOD, PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 UNSUPPORTED = -32022
@@ -48,7 +48,7 @@ _VERSION = "io.modelcontextprotocol/protocolVersion"
 _CLIENT = "io.modelcontextprotocol/clientInfo"
 _SERVER = "io.modelcontextprotocol/serverInfo"
 _GONE = {"initialize", "ping"}
-"""Methods that the era without a handshake does not have."""
+"""Methods that versions without a handshake do not have."""
 _LISTS = {
     "server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list",
 }  # fmt: skip
@@ -403,4 +403,4 @@ METHODS: dict[str, Callable[[Doors, Json], Json]] = {
     "prompts/get": _prompt,
     "completion/complete": _complete,
 }
-"""What answers each method, from its parameters to its result."""
+"""The handler of each method: from its parameters to its result."""

@@ -37,7 +37,7 @@ BASE: dict[Kind, float] = {
 }
 LENGTH, NOVELTY, SPECIFICS, STRESS = 0.12, 0.14, 0.05, 0.30
 FULL_LENGTH = 40
-"""Words at which length adds no more."""
+"""Number of words from which length adds no more."""
 LOOKED_AT = 3
 """Words of a text that are looked up for novelty, the longest ones; each unknown one costs 6 to 17
 µs."""

@@ -18,7 +18,8 @@ from memento.status import HEARD
 from memento.types import Kind
 
 REMEMBERED = 50_000
-"""Words kept in RAM as known, of all namespaces together; those used last are kept."""
+"""Maximum number of known words in RAM, all namespaces together; the least recently used namespaces
+are dropped."""
 
 
 @dataclass(slots=True)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from memento.ledger.rows import Row
 
 Span: TypeAlias = tuple[int, int, str]
-"""Where a secret stands, and its kind."""
+"""Start, end and kind of a secret."""
 
 MOST_BREAKS = 2
 """Maximum number of ends of lines inside one key."""

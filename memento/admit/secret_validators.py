@@ -45,7 +45,7 @@ _NO_PASSWORD = re.compile(
 """Addresses, counts, versions, dates, standards and algorithms: what sentences say of passwords."""
 _NAME = r"(?:[A-Za-z]++(?:\d{1,6}[A-Za-z]{0,24})?|\d{1,12})"
 _NAMES = re.compile(rf"_*{_NAME}(?:[-_./]+{_NAME})+")
-"""Letters are taken in one way only: where two ways are, each further word doubles the time."""
+"""Each letter can match in one way only; otherwise each further word would double the time."""
 _STANDS_FOR = re.compile(r"(?i:your|token|example|placeholder|insert|replace|redacted)")
 _WORDY = re.compile(r"[A-Za-z_.-]+")
 _RUN = re.compile(r"[A-Za-z0-9]{12,}")
@@ -70,7 +70,7 @@ names.
 USUAL = 0.6
 """Minimum share of usual pairs in what words are made of; random letters have 0.42 of them."""
 LEAST_PAIRS = 8
-"""Minimum number of pairs that tell anything."""
+"""Minimum number of pairs for a decision."""
 
 
 def crc_base62(body: str) -> str:

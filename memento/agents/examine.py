@@ -20,7 +20,7 @@ from memento.errors import InvalidInput, StoreError
 from memento.types import Finding
 
 SLOW = 0.15
-"""Seconds of a hook from which it is reported as slow."""
+"""A hook that takes more seconds is reported as slow."""
 _SECONDS = 10
 _SHOWN = 200
 

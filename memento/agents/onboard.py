@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from memento.protocols import Progress
 
 COMMITS = 500
-"""Newest commits that are read."""
+"""Maximum number of commits that are read, the newest first."""
 FEWEST_WORDS = 12
 """Fewest words of a commit message that is read: shorter ones say what was done, not why."""
 DOCUMENTS = 200

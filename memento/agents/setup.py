@@ -23,7 +23,7 @@ from memento.base.files import read_regular, write_atomically
 from memento.errors import InvalidInput, StoreUnusable
 
 BACKUP = ".before-memento"
-"""End of the name of the copy of a file as it was."""
+"""Suffix of the copy of a file from before set-up."""
 _NEW = 0o600
 _FOLDER = 0o700
 

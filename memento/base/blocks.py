@@ -51,7 +51,7 @@ _LINES = {
     "policy-now": re.compile(_RULES),
     "unfinished": re.compile(r'[^":]+: \\*".*'),
 }
-"""The lines below the notice. No renderer writes a ``<`` into one, see ``policy.prompt.escape``."""
+"""The lines below the notice. No renderer writes a ``<`` into them, see ``rendering.escape``."""
 
 
 def tag(secret: bytes, names: Sequence[object], texts: Iterable[str]) -> str:

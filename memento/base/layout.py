@@ -12,7 +12,7 @@ from pathlib import Path
 LEDGER = "ledger.db"
 LOG = f"{LEDGER}-wal"
 JOURNAL = f"{LEDGER}-journal"
-"""Only the first moment of a new store has a rollback journal."""
+"""The rollback journal, which exists only while a store is being created."""
 BESIDE = ("-journal", "-wal", "-shm")
 """Endings that SQLite adds to the name of a database file for its own files beside it."""
 SNAPSHOT = "short.json"
@@ -26,7 +26,7 @@ SETTINGS = "memento.toml"
 TOKENS = "tokens.json"
 """Who may use the store over HTTP; see ``memento.resident.tokens``."""
 RESERVE = "reserve"
-"""Room kept aside for a full disk."""
+"""The reserve: disk space kept for when the disk is full."""
 TURN = "writer.lock"
 """Lock file at which the writers of several processes take turns."""
 
@@ -46,7 +46,7 @@ OF_A_NEW_STORE = re.compile(
     r"ledger\.db-(journal|shm)|(writer|chroma)\.lock|probe\.[0-9a-f]{8}\.tmp|reserve"
     rf"|memento\.toml|{UNFINISHED.pattern}"
 )
-"""Names of files that may be there before the ledger is, of a store whose making was cut off."""
+"""Names of files that may exist without a ledger, if the creation of a store was interrupted."""
 OF_A_STORE = re.compile(
     r"\.?(ledger\.db|short\.json|chroma\.json|chroma)([-.].+)?|derived"
     r"|(writer|chroma|derived)\.lock|probe\.[0-9a-f]{8}\.tmp|reserve|memento\.toml"
@@ -69,4 +69,4 @@ def lock_of(folder: Path) -> Path:
 
 
 REMAINS = (LEDGER, LOG, SNAPSHOT, CHROMA, stamp_of(Path(CHROMA)).name, DERIVED)
-"""Names in a folder that show that it holds a store, or the rest of one."""
+"""Names in a folder that show that it holds a store, or remains of one."""

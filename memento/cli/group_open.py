@@ -23,7 +23,7 @@ PORT = 8765
 _PATIENCE = 1.0
 """Seconds that a service on this machine may take to answer."""
 _OPENING = 120.0
-"""Seconds after which nobody waits any more for a store that is being opened."""
+"""Maximum seconds to wait for a store that is being opened."""
 
 
 @command(

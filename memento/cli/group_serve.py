@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 WHOLE = "*"
-"""What --namespace is for a token that sees the whole store."""
+"""Value of --namespace for a token that sees the whole store."""
 
 
 @command(

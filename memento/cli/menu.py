@@ -56,7 +56,7 @@ ALIASES = {
     "update": "edit",
     "vi": "edit",
 }
-"""Words that people type for a command; the help does not list them."""
+"""Aliases of commands; the help does not list them."""
 
 ELSEWHERE = {
     "archive": "set ID --archived",
@@ -95,7 +95,7 @@ ELSEWHERE = {
     "usage": "stats --usage",
     "wonder": "insight wonder",
 }
-"""Words for what is a part of another command, and how to type that."""
+"""Names that are part of another command, and how to type that."""
 
 
 _TYPE = re.compile(r" <[^>]*>\Z")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from memento import MemoryManager
 
 root_option: ContextVar[str] = ContextVar("root_option", default="")
-"""What the command lines in a message need to reach the store that is open."""
+"""The option that commands in messages need to reach the open store."""
 _COMMAND = re.compile(r"`(memento [^`]+)`")
 
 

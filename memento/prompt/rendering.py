@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 NOTE = 240
-"""Characters of a text that is shown whole or not at all, if something else can be shown."""
+"""Texts up to this length are not shortened, unless nothing else would fit."""
 
 log = logging.getLogger("memento.prompt.rendering")
 

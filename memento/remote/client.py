@@ -62,7 +62,7 @@ SECONDS = 30.0
 _ANY_SIZE = Limits(metadata_bytes=1 << 62)
 """Of metadata: the service has its limit."""
 _AGAIN = 0.1
-"""Seconds after which a service that cannot be reached is tried again; doubles each time."""
+"""Seconds before the first retry of a request; doubled for each further one."""
 
 
 def connect(

@@ -11,7 +11,7 @@ from memento.errors import MementoError, ServiceError
 from memento.remote.values import hints_of, plain, reader
 
 TYPE = "urn:memento:error:"
-"""Beginning of the ``type`` of a problem; the name of the error's class follows."""
+"""Prefix of the ``type`` of a problem; the name of the error's class follows."""
 STATUSES: dict[type[MementoError], int] = {
     errors.AmbiguousId: 409,
     errors.UntrustedSource: 403,

@@ -96,11 +96,11 @@ HERE = {
 }
 """Methods that are not served, and why."""
 UNSENT = frozenset({"progress", "count_tokens"})
-"""Arguments that are functions of the caller."""
+"""Arguments that are functions, which cannot be sent."""
 SENDS = {"store.import_from": "source"}
 """Methods that take a file, and the argument for it: the file is the body of the request."""
 ANSWERS = {"store.backup": "file", "store.export": "target"}
-"""Methods that make a file, and the argument for it: the file is the body of the answer."""
+"""Methods that write a file, and the argument for it: the file is the body of the answer."""
 HANDLES = frozenset({"sessions.start", "feedback.open_loop"})
 """Methods that return an object with methods of its own."""
 TRUSTED = ("source", "speaker", "trust")

@@ -97,7 +97,7 @@ _FORMS: tuple[tuple[Any, Convert], ...] = (
     (Iterable, lambda value: [plain(one) for one in value]),
     (SupportsFloat, float),
 )
-"""What is no data class, and its form."""
+"""Types other than data classes, and how they are encoded."""
 
 
 @cache

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 LONGEST = 1 << 20
 """Maximum length of a message, bytes."""
 STARTED_AGAIN = 1.0
-"""Seconds after which a process that was started and does not listen is started again."""
+"""Seconds after which another process is started if the first does not listen."""
 _PATH = 100
 """Maximum number of bytes of a socket's path; 104 with the final zero is the least that a system
 takes."""
 _LOG = 1 << 20
-"""Maximum number of bytes of a log; then it begins anew with the next process."""
+"""Maximum size of a log, bytes; the next process starts a longer one anew."""
 _LOCAL_PEERCRED = 1
 _children: list[int] = []
 """Processes that were started here and may have ended."""

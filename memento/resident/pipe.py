@@ -22,14 +22,14 @@ from typing import Any, BinaryIO
 from memento.resident.client import Json, Unreachable, connect
 
 STARTS = 15.0
-"""Seconds that a process has to start and to answer."""
+"""Maximum seconds for a process to start and answer."""
 PARTING = 30.0
 """Seconds that open calls have once the agent is gone."""
 LONGEST = 4 << 20
 """Maximum length of a line that the process reads, bytes; it refuses a longer one, of which no more
 is sent."""
 TRIES = 3
-"""How many processes may end during a request."""
+"""Number of processes that may end during a request before it is given up."""
 _AGAIN = "memento-greeted-again"
 _ENDED = -32603
 

@@ -44,13 +44,13 @@ IDLE = 900.0
 MOST = 64
 """Maximum number of connections at once."""
 PATIENCE = 30.0
-"""Seconds that a client has for a line."""
+"""Maximum seconds that a client may take to send a line."""
 PARTING = 20.0
-"""Seconds in which what has begun is finished at the end."""
+"""Maximum seconds at the end for calls in progress."""
 _LOOKS = 5.0
-"""Seconds between looks whether it is still wanted."""
+"""Seconds between checks whether to go on serving."""
 _REST = 0.1
-"""Seconds until it tries again to serve those who wait, if it could not."""
+"""Seconds until the next attempt to accept a client, after one failed."""
 
 Session = Callable[[BufferedReader, BufferedWriter], None]
 Handler = Callable[["Resident", Json], "Json | Session"]

@@ -58,7 +58,7 @@ SHORT = frozenset({
     "get", "list", "value", "changes.head", "changes.list", "quarantine.list", "sessions.info",
     "sessions.list", "store.counts", "store.full_id", "store.stats",
 })  # fmt: skip
-"""Methods that read, and take so little that they wait for no search."""
+"""Methods that read and are so quick that they need not wait for searches."""
 ASKED = 100
 """Number of questions that a service keeps, for its page."""
 log = logging.getLogger("memento.serve")

@@ -16,7 +16,7 @@ T = TypeVar("T")
 LARGE = frozenset({"add_many", "keep", "documents.add", "store.import_from"})
 """Methods whose arguments may be long."""
 _KEPT = 1_000
-"""How many answers to calls with a key are kept."""
+"""Maximum number of answers to calls with a key that are kept."""
 _LONGEST_KEY = 255
 
 

@@ -16,7 +16,7 @@ from memento.remote.values import plain
 Call = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
 """Calls a method of the manager, by name and with its arguments."""
 EVERY = 0.5
-"""Seconds from one look to the next."""
+"""Seconds between two polls."""
 MOST = 100
 """Maximum number of memories, and of changes, in one poll; if more were missed, ids have a gap."""
 _SHOWN = ("active", "quarantined")

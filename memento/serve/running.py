@@ -21,14 +21,14 @@ from memento.resident.client import identity
 from memento.serve.app import Service
 
 PARTING = 10
-"""Seconds in which the calls that run are finished at the end."""
+"""Maximum seconds at the end for calls in progress."""
 BEGINS = 60
-"""Seconds in which a worker has to be ready, and to answer whether it is alive."""
+"""Maximum seconds for a worker to become ready, and to answer a health check."""
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _KEPT = 75
 """Seconds that a connection without a call is kept; a client closes its own sooner."""
 _HEADERS = 16 << 10
-"""Most bytes of the headers of a request."""
+"""Maximum size of the headers of a request, bytes."""
 _HIGHEST_PORT = 65_535
 
 

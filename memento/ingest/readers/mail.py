@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from email.message import EmailMessage
 
 MAIL_BYTES = 16 * 1024 * 1024
-"""What is read of one message; behind it are attachments."""
+"""Maximum bytes that are read of one message; attachments come last."""
 _BEGIN = re.compile(rb"From \S.* \d{4}\s*+$")
 _FIELD = re.compile(r"[A-Za-z][A-Za-z0-9-]*:")
 _QUOTED_BY = re.compile(r".{0,200}(?:wrote|schrieb|écrit|escribió|ha scritto)\s?:?$")

@@ -22,7 +22,7 @@ BLOCKS = frozenset({
     *("figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "head"),
     *("header", "hr", "html", "main", "nav", "ol", "p", "pre", "section", "table", "ul"),
 })  # fmt: skip
-"""Elements that begin a paragraph of their own."""
+"""Elements that start a new paragraph."""
 _VOID = frozenset({
     *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param"),
     *("source", "track", "wbr"),

@@ -40,7 +40,7 @@ _TITLE = re.compile(
     r"WhatsApp[ -]Chat(?: with| mit| - )?\s*|Chat de WhatsApp con\s*", re.IGNORECASE
 )
 _ORDERS = {"day first": (1, 0), "month first": (0, 1)}
-"""Order of day and month to where the month and the day stand."""
+"""For each order of day and month, the positions of month and day."""
 
 
 def is_whatsapp(head: Head) -> bool:

@@ -33,7 +33,7 @@ ABOUT = 18
 RECENT = 24
 """What arrived last, on the first page."""
 LIKELY = 0.1
-"""Probability from which a hit is shown with all that speaks for it."""
+"""Minimum confidence for a hit to be shown with its evidence."""
 FILTERS = ("tier", "kind", "session", "scope")
 COMPARED = 1_000
 """Memories of two moments that are compared: those that changed last."""
