@@ -215,9 +215,11 @@ def put_table(text: str, path: Path, values: Mapping[str, str | list[str]]) -> s
     end = "\r\n" if "\r\n" in text else "\n"
     lines = [f"[{'.'.join(path)}]", *(f"{name} = {json.dumps(values[name])}" for name in values)]
     made = text + (end if text else "") + end.join(lines) + end
-    inner = wanted
+    inner: Any = wanted
     for name in path[:-1]:
-        inner = inner.setdefault(name, {})
+        inner = inner.setdefault(name, {}) if isinstance(inner, dict) else None
+    if not isinstance(inner, dict):
+        raise Unreadable(f"{'.'.join(path[:-1])} is no table")
     inner[path[-1]] = dict(values)
     if _toml(made) != wanted:
         raise Unreadable(f"{'.'.join(path)} cannot be put at its end")
@@ -242,10 +244,11 @@ def take_table(text: str, path: Path) -> str:
     Raises:
         Unreadable: If the text is not TOML, or the table cannot be separated from the rest.
     """
-    wanted = inner = _toml(text)
+    wanted = _toml(text)
+    inner: Any = wanted
     for name in path[:-1]:
-        inner = inner.get(name, {})
-    if inner.pop(path[-1], None) is None:
+        inner = inner.get(name) if isinstance(inner, dict) else None
+    if not isinstance(inner, dict) or inner.pop(path[-1], None) is None:
         return text
     names = r"\s*\.\s*".join(f'"?{re.escape(name)}"?' for name in path)
     lines = rf"^[ \t]*\[\s*{names}\s*[.\]].*\n?(?:(?![ \t]*\[).*\n|(?![ \t]*\[).+\Z)*"

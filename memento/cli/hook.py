@@ -70,7 +70,7 @@ def _answer(words: list[str], end: float) -> None:
     asked = {"call": "hook", "agent": agent, "event": event, "given": given}
     for name, default in (("namespace", "default"), ("embedder", "default")):
         asked[name] = os.environ.get(f"MEMENTO_{name.upper()}") or default
-    root = options[1] if options[:1] == ["--root"] else _root()
+    root = _root(options)
     from memento.resident import client  # noqa: PLC0415 - after the switch
 
     asked["environ"] = client.settings_here()
@@ -106,19 +106,28 @@ def _here(root: str, asked: dict[str, Any]) -> dict[str, str]:
         return {"text": answer(memory, asked["agent"], asked["event"], asked["given"])}
 
 
-def _root() -> str:
+def _root(options: list[str]) -> str:
+    """Return the folder after ``--root``, or the default one."""
     from memento.base.home import default_path  # noqa: PLC0415 - as above
 
-    return default_path()
+    option, sign, folder = options[0].partition("=") if options else ("--root", "", "")
+    rest = [folder, *options[1:]] if sign else options[1:]
+    if option != "--root" or len(rest) != bool(options) or "" in rest:
+        raise ValueError("give --root FOLDER and nothing else; see `memento hook --help`")
+    return rest[0] if rest else default_path()
 
 
 def note(line: str) -> None:
-    """Append a line to the log of hooks; a log of more than 1 MiB is started anew."""
+    """Append a line to the log of hooks; a log of more than 1 MiB is started anew.
+
+    If there can be no log, the line is lost: an agent must not fail because of it.
+    """
     from memento.base.home import state_folder  # noqa: PLC0415 - only where something is wrong
 
-    folder = state_folder()
-    folder.mkdir(0o700, parents=True, exist_ok=True)
-    path = folder / "hooks.log"
-    long = path.exists() and path.stat().st_size > _LOG_BYTES
-    with path.open("w" if long else "a", encoding="utf-8", errors="replace") as file:
-        file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {' '.join(line.split())[:500]}\n")
+    with suppress(OSError, RuntimeError):  # the latter without a home
+        folder = state_folder()
+        folder.mkdir(0o700, parents=True, exist_ok=True)
+        path = folder / "hooks.log"
+        long = path.exists() and path.stat().st_size > _LOG_BYTES
+        with path.open("w" if long else "a", encoding="utf-8", errors="replace") as file:
+            file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {' '.join(line.split())[:500]}\n")

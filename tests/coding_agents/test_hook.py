@@ -260,6 +260,7 @@ def run_hook(words, given, tmp_path, **environ):
             b'{"prompt": "Hello you"}',
             "/etc/hostname",
         ),
+        (["claude-code", "Stop", "--rot", "/x"], b"{}", "give --root FOLDER and nothing else"),
     ],
 )
 def test_a_hook_never_fails_its_agent(tmp_path, words, given, said):
@@ -267,6 +268,13 @@ def test_a_hook_never_fails_its_agent(tmp_path, words, given, said):
     done = run_hook(words, given, tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert said in (tmp_path / "state" / "memento" / "hooks.log").read_text()
+
+
+def test_a_hook_without_a_log_never_fails_its_agent(tmp_path):
+    """A file is where the folder of the log should be."""
+    (tmp_path / "file").touch()
+    done = run_hook(["nobody", "Stop"], b"{}", tmp_path, XDG_STATE_HOME=str(tmp_path / "file"))
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
 def test_a_person_who_asks_is_shown_the_usage(tmp_path):
@@ -289,7 +297,7 @@ def test_hooks_can_be_turned_off(tmp_path):
 def test_a_hook_starts_fast(tmp_path):
     """With a process to ask, it imports no store, and nothing slow of the standard library."""
     code = (
-        "import sys; import memento.cli.hook, memento.resident.client; memento.cli.hook._root(); "
+        "import sys; import memento.cli.hook, memento.resident.client; memento.cli.hook._root([]); "
     )
     code += "print([name for name in sys.modules if name.split('.')[0] in "
     code += "('typer', 'click', 'rich', 'numpy', 'sqlite3', 'chromadb', 'asyncio', 'subprocess', "

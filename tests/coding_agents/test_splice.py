@@ -182,6 +182,14 @@ def test_what_follows_a_table_stays(text, more):
     assert "memento" not in left
 
 
+def test_what_is_no_table_on_the_way_is_left_alone():
+    """No table of ours can be in it, and none can be put there."""
+    text = 'mcp_servers = "x"\n'
+    assert take_table(text, PATH) == text
+    with pytest.raises(Unreadable, match="mcp_servers is no table"):
+        put_table(text, PATH, TABLE)
+
+
 def test_a_table_within_a_string_is_no_table():
     """What looks like our table in a text of several lines is left, and so is the file."""
     text = 'a = """\n[mcp_servers.memento]\n"""\n'

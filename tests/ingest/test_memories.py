@@ -235,3 +235,10 @@ def test_a_known_shape_that_is_not_read_is_named(tmp_path, name, data, said):
     path = tmp_path / name
     path.write_bytes(data)
     assert problem(path).startswith(f"path: {name}: is {said}")
+
+
+def test_a_header_may_list_in_one_string(file):
+    """Tags are words; an alias may have several."""
+    note = "---\ntags: tall yellow, bird\naliases: Big Bird, Bibo\n---\nLives in a nest.\n"
+    (first,) = read(file("bird.md", note))
+    assert (first.tags, first.aliases) == (("tall", "yellow", "bird"), ("Big Bird", "Bibo"))

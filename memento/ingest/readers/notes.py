@@ -116,7 +116,7 @@ def _like(name: str, told: Mapping[str, Any]) -> Draft:
     """Return a draft without text, with the fields that a note's header gives its facts."""
     names = [one for field in ("tags", "tag") for one in _several(told.get(field))]
     tags = [one.removeprefix("#") for one in names]
-    aliases = [one for one in _several(told.get("aliases")) if tag(one)]
+    aliases = [one for one in _several(told.get("aliases"), ",") if tag(one)]
     dates = (moment(told.get(field)) for field in ("date", "created", "created_at"))
     rest = {key: value for key, value in told.items() if key not in ("tags", "tag", "aliases")}
     return document(
@@ -128,9 +128,9 @@ def _like(name: str, told: Mapping[str, Any]) -> Draft:
     )
 
 
-def _several(value: object) -> list[str]:
-    """Return a list in a header, which may be one string separated by commas or spaces."""
-    parts = value.replace(",", " ").split() if isinstance(value, str) else map(word, items(value))
+def _several(value: object, between: str = ", ") -> list[str]:
+    """Return a list in a header, which may be one string with one of some characters between."""
+    parts = re.split(f"[{between}]", value) if isinstance(value, str) else map(word, items(value))
     return [one.strip() for one in parts if one.strip()]
 
 
