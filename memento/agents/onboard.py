@@ -72,7 +72,8 @@ def onboard(
         progress: Called with the number of documents read and the total.
 
     Raises:
-        InvalidInput: If there is no such folder.
+        InvalidInput: If there is no such folder, or git cannot list the files of a repository:
+            what git ignores must not be read.
         StoreError: If something cannot be written.
     """
     if not folder.is_dir():
@@ -111,22 +112,24 @@ def _count(memory: MemoryManager) -> int:
     return sum(now.tiers.values()) + sum(now.hidden.values())
 
 
-def _git(folder: Path, *words: str) -> str:
-    """Return the output of git; ``""`` if it fails or the folder is not a repository."""
+def _git(folder: Path, *words: str) -> str | None:
+    """Return the output of git; None if it fails or the folder is not a repository."""
     try:
         done = subprocess.run(  # noqa: S603 - no word of it is from the repository
             [*_GIT, "-C", str(folder), *words], capture_output=True, check=True, timeout=_SECONDS
         )
     except (OSError, subprocess.SubprocessError):
-        return ""
+        return None
     return done.stdout.decode("utf-8", "replace")
 
 
 def _files(folder: Path) -> list[str]:
     """List the files of a repository that git does not ignore, or those of another folder."""
     known = _git(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    if known:
+    if known is not None:
         named = [path for path in known.split("\0") if path]
+    elif any((one / ".git").exists() for one in (folder.resolve(), *folder.resolve().parents)):
+        raise InvalidInput("folder", f"git cannot list {folder}; try `git -C {folder} status`")
     else:
         below = (path.relative_to(folder) for path in folder.rglob("*"))
         named = [
@@ -148,7 +151,7 @@ def _is_document(path: str) -> bool:
 
 def _commits(folder: Path, name: str, scope: str, trust: Trust) -> Iterator[Draft]:
     """Yield a draft for each of the newest commits with a message of `FEWEST_WORDS` or more."""
-    log = _git(folder, "log", "--no-merges", "-n", str(COMMITS), _LOG)
+    log = _git(folder, "log", "--no-merges", "-n", str(COMMITS), _LOG) or ""
     for entry in log.split("\x1e"):
         fields = entry.strip("\n").split("\0")
         if len(fields) != len(("hash", "author", "date", "words")):

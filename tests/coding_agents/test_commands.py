@@ -18,6 +18,7 @@ from memento.agents.setup import carry_out, plan
 from memento.agents.table import AGENTS, Program
 from memento.base.home import default_root
 from memento.cli import main
+from memento.errors import InvalidInput
 from memento.types import Status, Trust
 
 
@@ -173,6 +174,17 @@ def test_a_folder_without_git_is_read(tmp_path):
     with MemoryManager(tmp_path / "m", embedder=None) as memory:
         done = onboard(memory, folder, "", Trust.USER)
     assert (set(done.documents), done.commits, done.files) == ({"readme.txt"}, 0, 1)
+
+
+def test_a_repository_that_git_cannot_list_is_not_read(tmp_path):
+    """Else what it ignores would be, as in a folder that belongs to another user."""
+    folder = tmp_path / "broken"
+    (folder / ".git").mkdir(parents=True)
+    (folder / "README.md").write_text("The ferry leaves at nine.")
+    with MemoryManager(tmp_path / "store", embedder=None) as memory:
+        with pytest.raises(InvalidInput, match="git cannot list"):
+            onboard(memory, folder, "", Trust.USER)
+        assert not memory.list()
 
 
 def test_doctor_looks_at_agents(run, home, tmp_path, monkeypatch):
