@@ -170,11 +170,12 @@ class Link:
         if file is not None:
             go = self._send if route.name in SENDS else self._fetch
             return go(route, arguments, file, said[file])
-        return self._read(route, self._post(route, _body(arguments)))
+        named = route.name == "add" and bool(arguments.get("id")) and not arguments.get("replace")
+        return self._read(route, self._post(route, _body(arguments), again=named))
 
-    def _post(self, route: Route, body: Any, **more: Any) -> httpx.Response:
+    def _post(self, route: Route, body: Any, *, again: bool = False, **more: Any) -> httpx.Response:
         headers = {"content-type": "application/json", **more.pop("headers", {})}
-        again = route.rights is Rights.READ
+        again = again or route.rights is Rights.READ
         return self._answer("POST", route.path, again=again, content=body, headers=headers, **more)
 
     def _read(self, route: Route, answer: httpx.Response, said: str | None = None) -> Any:
@@ -217,7 +218,8 @@ class Link:
         """Send a request, with retries, and return the answer; raise the error that it reports.
 
         A busy service did nothing, so any call is retried. If an answer is lost, the call may have
-        been carried out, so only a call that changes nothing (``again``) is retried.
+        been carried out, so a call is retried only if that changes nothing (``again``): one that
+        reads, or an ``add`` with an id.
         """
         import httpx  # noqa: PLC0415 - it takes long to import
 

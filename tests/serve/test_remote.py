@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 
 from memento import AsyncRemoteMemory, MemoryManager, RemoteMemory, Turn, connect
@@ -22,6 +23,7 @@ from memento.errors import (
     Unanswered,
     UntrustedSource,
 )
+from memento.remote.client import _link
 from memento.remote.routes import HERE, ROUTES, parts
 from memento.resident import tokens
 from memento.serve.app import Settings
@@ -210,6 +212,29 @@ def test_a_service_that_is_not_there_is_an_error_in_time():
         gone.list()
     with pytest.raises(InvalidInput, match="no address"):
         connect("ftp://x")
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_an_add_whose_answer_is_lost_is_repeated_if_it_has_an_id(
+    memory, remote, monkeypatch, named
+):
+    """It adds nothing twice: a worker that is replaced may close a connection under a call."""
+    sent, send = [], _link(remote).client.request
+
+    def once_lost(*args, **options):
+        sent.append(send(*args, **options))
+        if len(sent) == 1:
+            raise httpx.RemoteProtocolError("the connection was closed")
+        return sent[-1]
+
+    monkeypatch.setattr(_link(remote).client, "request", once_lost)
+    if named:
+        assert remote.add("tea", id="mine").id == "mine"
+    else:
+        with pytest.raises(Unanswered, match="closed"):
+            remote.add("tea")
+    assert len(sent) == 1 + named
+    assert [one.text for one in memory.list()] == ["tea"]
 
 
 async def test_it_is_awaited_too(memory):
