@@ -110,11 +110,14 @@ def _root(options: list[str]) -> str:
     """Return the folder after ``--root``, or the default one."""
     from memento.base.home import default_path  # noqa: PLC0415 - as above
 
-    option, sign, folder = options[0].partition("=") if options else ("--root", "", "")
-    rest = [folder, *options[1:]] if sign else options[1:]
-    if option != "--root" or len(rest) != bool(options) or "" in rest:
-        raise ValueError("give --root FOLDER and nothing else; see `memento hook --help`")
-    return rest[0] if rest else default_path()
+    match options:
+        case []:
+            return default_path()
+        case ["--root", folder] if folder:
+            return folder
+        case [word] if word.startswith("--root=") and word != "--root=":
+            return word.removeprefix("--root=")
+    raise ValueError("give --root FOLDER and nothing else; see `memento hook --help`")
 
 
 def note(line: str) -> None:

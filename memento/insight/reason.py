@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
@@ -10,22 +11,18 @@ from typing import TYPE_CHECKING
 
 from memento.insight import names
 from memento.insight.name_index import Fact, NameIndex, NameIndexes
+from memento.insight.names import Span, folded, stems
 from memento.ledger import links, memories
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, is_sound
-from memento.text.words import words
+from memento.text.words import META_WORDS, STOP_WORDS, words
 
 if TYPE_CHECKING:
     from memento.tiers.store_embedder import StoreEmbedder
 
     Likeness = Callable[[Sequence[str]], Mapping[str, Sequence[float]]]
     Visible = Callable[[Sequence[int]], set[int]]
-import re
-from collections.abc import Mapping, Sequence
-
-from memento.insight.names import Span, folded, stems
-from memento.text.words import META_WORDS, STOP_WORDS
 
 MOST_NAMES = 3
 """Maximum number of names in a question from which chains start."""

@@ -376,6 +376,8 @@ class Learning:
             message = reader.message(turn.text, (turn.id,), answered=said, actor=turn.actor)
             each = (reading.candidate_of(ready, turn.id) for ready in message.doubtful)
             found += [one for one in each if one.text not in known]
+            if len(found) >= most:
+                break
         return found[:most]
 
 

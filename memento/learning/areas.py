@@ -2,8 +2,7 @@
 
 "Delete what you know about my health" has no word in common with "I take metformin twice a day". A
 statement belongs to an area if it is near to the examples of that area, and less near to those of
-the others (``observe/areas.toml``). Of 1,218 statements of strangers, 24 were taken to be about the
-speaker's health, 22 of them rightly.
+the others (``observe/areas.toml``).
 """
 
 from __future__ import annotations

@@ -145,8 +145,8 @@ _TEXTS = re.compile(
 """Words for texts, and for forwarding, correcting and inventing what somebody says, in English,
 German, French, Spanish and Dutch."""
 _SHORT = 9
-"""Maximum number of words in a sentence that presents those beside it as a text. `shows_text`
-wrongly takes 8 of 556 steering statements of invented people for one; without this limit, 35."""
+"""Maximum number of words in a sentence that presents those beside it as a text. Longer ones mostly
+only mention one."""
 _LISTED = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s")
 _AT = re.compile(
     r"(?!(?i:at|by|from|until|till|before|after|around|um|ab|bis|om|vers|à|alle|às)\b)"

@@ -381,7 +381,7 @@ RULES: tuple[tuple[str, str, Callable[[Look], Rule | None]], ...] = (
     ),
     (
         "of two that conflict, the one that stands higher first",
-        "the same lives: 109 either way; it keeps what was doubted from leading",
+        "changes.py: 109 either way; it keeps what was doubted from leading",
         _conflicts,
     ),
 )

@@ -18,6 +18,7 @@ import logging
 import os
 import secrets
 import threading
+from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -76,7 +77,7 @@ _resets: Counter[Path] = Counter()
 """Resets after damage, by folder, in this process."""
 
 
-class Index:
+class Index(ABC):
     """The interface of a long tier, whether its Chroma is a folder or a server.
 
     All methods raise `TierUnavailable` if it cannot be used.
@@ -85,33 +86,33 @@ class Index:
     mark: str | None = None
     """Mark, in the ledger, of the index that takes rows now; None if only this process feeds it."""
 
+    @abstractmethod
     def _asking(self) -> AbstractContextManager[Collections]:
         """Yield the open Chroma for one call, and record its errors."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def state(self) -> LongState:
         """Whether it can be searched."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def reason(self) -> str:
         """The reason of this state, as a sentence for people."""
-        raise NotImplementedError
 
+    @abstractmethod
     def open(self) -> None:
         """Make it ready; does nothing if it is."""
-        raise NotImplementedError
 
+    @abstractmethod
     def close(self) -> None:
         """Let go of it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def healthy(self, sample: Sequence[LongSample]) -> bool:
         """Check that rows which were stored find themselves; if not, `open` repairs the tier."""
-        raise NotImplementedError
 
-    def renounce(self) -> None:
+    def renounce(self) -> None:  # noqa: B027 - a folder has nothing to stop
         """Stop using the index, as the ledger names another; a folder has one owner and stays."""
 
     def named(self, namespace: tuple[str, ...]) -> str:

@@ -34,7 +34,6 @@ from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row
 from memento.observe.values import Candidate
 from memento.prompt import conditions, rendering, tail, zones
-from memento.prompt import tail as kept_heads
 from memento.prompt.policy_values import TOKENS, Conflict, Policy, Shown
 from memento.prompt.rendering import escape
 from memento.prompt.tail import Item
@@ -267,7 +266,7 @@ class Rules(Part):
         begun = self._begun(asked.session)
         stored = None  # the session's head for this scope and budget
         if begun is not None and begun.head is not None:
-            stored = kept_heads.read_head(begun.head, asked.fixed)
+            stored = tail.read_head(begun.head, asked.fixed)
         if stored is not None:
             changes = self._compared(ns, stored, known)
             size = sum(estimate(one.line) for one in changes.items)
@@ -302,7 +301,7 @@ class Rules(Part):
             if begun is None:
                 owner = session_marks.name(self._view.engine.ledger)
                 begun = session_marks.begin(work, name, goal=None, scope=asked.scope, owner=owner)
-            theirs = None if begun.head is None else kept_heads.read_head(begun.head, asked.fixed)
+            theirs = None if begun.head is None else tail.read_head(begun.head, asked.fixed)
             if theirs is not None and (stored is None or theirs.text != stored.text):
                 return theirs
             epoch = begun.epoch + (stored is not None)
@@ -312,7 +311,7 @@ class Rules(Part):
                 present = replace(read, secret=known.secret)
             made = self._made(present, asked, ["session", name, begun.started, epoch])
             if begun.ended is None:
-                spelt = kept_heads.spelt_heads(made, asked.fixed, begun.head)
+                spelt = tail.spelt_heads(made, asked.fixed, begun.head)
                 session_rows.put(work.db, replace(begun, head=spelt, epoch=epoch))
             return made
 
@@ -611,4 +610,4 @@ def _moment(known_at: object, asked: _Asked, now: int) -> int | None:
 def forget() -> None:
     """Drop all that is kept in RAM, so that the next policy is compiled again."""
     _known.clear()
-    kept_heads.forget()
+    tail.forget()

@@ -9,11 +9,11 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from starlette.responses import RedirectResponse, Response
 
 from memento.errors import InvalidInput, NotAllowed, NothingToUndo
+from memento.learning import DECLINED
 from memento.serve.page.door import Call, View, inside
 from memento.types import Memory, Status
 from memento.verbs.slots import Keep
 
-DECLINED = "declined"
 """Tag of a message whose doubtful statements are not to be remembered; see `Rules.doubtful`."""
 IN_RUNS = ("forget_source", "restore_source")
 """Kinds of change that one button makes in several transactions, which are undone together."""
