@@ -139,9 +139,15 @@ class Accesses:
             with self._lock:
                 waiting = list(self._waiting)
                 self._waiting.clear()
-            if waiting:
-                spaces = {ns for ns, _, _ in waiting}
+            if not waiting:
+                return
+            spaces = {ns for ns, _, _ in waiting}
+            try:
                 self._ledger.write(lambda connection: _log(connection, waiting), spaces=spaces)
+            except BaseException:
+                with self._lock:
+                    self._waiting = deque((*waiting, *self._waiting), maxlen=ACCESSES)
+                raise
 
 
 def _log(connection: Session, retrieved: Sequence[tuple[int, int, list[str]]]) -> None:

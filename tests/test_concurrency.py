@@ -12,7 +12,7 @@ import pytest
 from memento import Config, MemoryManager
 from memento import engine as engine_module
 from memento.config import IndexConfig, ShortConfig
-from memento.errors import InvalidInput, TierUnavailable
+from memento.errors import InvalidInput, StoreError, TierUnavailable
 from memento.testing import HashEmbedder
 
 FAST = Config(
@@ -246,3 +246,23 @@ def test_flush_waits_for_uses_that_another_thread_is_writing(open_memory, monkey
     assert flushed.is_set()
     query = "SELECT count(*) FROM events WHERE kind = 'retrieved'"
     assert ledger.read(lambda c: c.execute(query).fetchone()) == (1,)
+
+
+def test_retrievals_whose_write_failed_are_logged_by_the_next(tmp_path, monkeypatch):
+    """A full disk loses no retrieval, and their order stays."""
+    with MemoryManager(tmp_path, embedder=None) as memory:
+        ledger, accesses = memory._engine.ledger, memory._engine.background.accesses
+        first, second = (memory.add(text).id for text in ("Tea is green", "Salt is white"))
+
+        def full(*_given, **_how):
+            raise StoreError(tmp_path, "disk full")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(ledger, "write", full)
+            accesses.note(1, [first])
+            with pytest.raises(StoreError):
+                accesses.log()
+        accesses.note(1, [second])
+        accesses.log()
+        query = "SELECT count(*) FROM events WHERE kind = 'retrieved'"
+        assert ledger.read(lambda c: c.execute(query).fetchone()) == (2,)
