@@ -17,7 +17,6 @@ from dataclasses import replace
 from math import inf
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memento.retrieve.by_meaning import Meaning
 from memento.retrieve.candidates import Candidate, Said, in_places, promoted
@@ -113,26 +112,29 @@ class Newer:
         if not notes:
             return
         rows = [one.row for one in notes]
-        subjects, texts = [set(content(said[row].words)) for row in rows], self._read(rows)
+        texts = self._read(rows)
+        subjects = [set(content(said[row].words)) for row in rows]
+        common = [_common(texts[row]) for row in rows]
         cosines = self._cosines(rows)
         for at, newer in enumerate(notes):
             for before, older in enumerate(notes[:at]):
-                cosine, shared = float(cosines[before, at]), subjects[before] & subjects[at]
+                cosine, shared = cosines[before][at], subjects[before] & subjects[at]
                 if cosine < _ALIKE or not shared or not self._follows(newer, older):
                     continue
-                named = not _has_common(shared, texts[older.row], texts[newer.row])
+                named = shared.isdisjoint(common[before] | common[at])
                 if not named or cosine >= _VERY_ALIKE:
                     alone = cosine >= _next_nearest(cosines, before, at) + _ALONE
                     judged = older.judged or newer.judged  # verdicts outweigh age
                     share = _share(cosine, named=named) if alone and not judged else inf
                     yield (older.row, newer.row), share
 
-    def _cosines(self, rows: Sequence[int]) -> NDArray[np.float32]:
-        """Return the cosine of each two, (n, n); that of one with itself is 0."""
+    def _cosines(self, rows: Sequence[int]) -> list[list[float]]:
+        """Return the cosine of each two; that of one with itself is 0."""
         vectors = self._meaning.vectors(np.array(rows, np.intp))
         found = np.stack([dots(vectors, one) for one in vectors])
         np.fill_diagonal(found, 0)
-        return np.maximum(found, found.T)
+        cosines: list[list[float]] = np.maximum(found, found.T).tolist()
+        return cosines
 
     def _notes(self, best: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
         """Keep heard statements of people outside of conversations."""
@@ -148,10 +150,10 @@ class Newer:
         return newer.actor == older.actor and bool(happened[newer.row] >= happened[older.row])
 
 
-def _next_nearest(cosines: NDArray[np.float32], one: int, other: int) -> float:
+def _next_nearest(cosines: Sequence[Sequence[float]], one: int, other: int) -> float:
     """Return the cosine of the memory that is next nearest to either of two."""
-    near = np.delete(cosines[[one, other]], [one, other], axis=1)
-    return float(near.max(initial=0.0))
+    rest = (at for at in range(len(cosines)) if at not in (one, other))
+    return max((max(cosines[one][at], cosines[other][at]) for at in rest), default=0.0)
 
 
 def _share(cosine: float, *, named: bool) -> float:
@@ -170,7 +172,6 @@ def _fits(one: Candidate, other: Candidate, share: float | None) -> bool:
     )
 
 
-def _has_common(shared: set[str], *texts: str) -> bool:
-    """Return whether one of the shared words is written in lower case: it is not a name."""
-    small = " ".join(token for text in texts for token in text.split() if token.islower())
-    return not shared.isdisjoint(words(small))
+def _common(text: str) -> set[str]:
+    """Return the words of a text that are written in lower case, so that they are no names."""
+    return set(words(" ".join(filter(str.islower, text.split()))))
