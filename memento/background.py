@@ -144,7 +144,7 @@ class Accesses:
             spaces = {ns for ns, _, _ in waiting}
             try:
                 self._ledger.write(lambda connection: _log(connection, waiting), spaces=spaces)
-            except BaseException:
+            except BaseException:  # they wait for the next write
                 with self._lock:
                     self._waiting = deque((*waiting, *self._waiting), maxlen=ACCESSES)
                 raise
