@@ -226,8 +226,8 @@ def _created_first(store: Any) -> bool:
 
 EXCEPTIONS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "A tuple comes back as a list": (lambda s: _got(s, {"a": (1, 2)}), {"a": [1, 2]}),
-    "refused (bytes": (lambda s: _got(s, {"a": b"x"}), InvalidInput),
-    "numbers that JSON lacks": (lambda s: _got(s, {"a": float("nan")}), InvalidInput),
+    "cannot represent (bytes": (lambda s: _got(s, {"a": b"x"}), InvalidInput),
+    "non-finite numbers": (lambda s: _got(s, {"a": float("nan")}), InvalidInput),
     "keys that are not strings": (lambda s: _got(s, {1: 2}), InvalidInput),
     "so are invalid characters": (lambda s: _got(s, {"a": "\0"}), InvalidInput),
     "invalid characters": (
@@ -244,18 +244,18 @@ EXCEPTIONS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "A batch is all or nothing": (_half_bad, 0),
     "`created_at` is the time of a key's first put": (_created_first, True),
     "ordered by the first put of their keys": (_order, ["1", "2", "3"]),
-    "or that was only read": (_read_only_looked_at, []),
+    "that was only read": (_read_only_looked_at, []),
     "is neither greater nor less": (lambda s: _searched(s, filter={"x": {"$gt": 1}}), []),
     "replaced by a marker": (
         lambda s: _got(s, {"password": "hunter2"}),
         {"password": "[redacted:password]"},
     ),
-    "a filter for one of them": (
+    "filtering for one finds nothing": (
         lambda s: _searched(s, filter={"password": "hunter2"}),
         [],
     ),
     "returns only relevant items": (lambda s: _searched(s, query="zebra"), []),
-    "only spaces or punctuation finds nothing": (lambda s: _searched(s, query=" ?"), []),
+    "only of spaces or punctuation finds nothing": (lambda s: _searched(s, query=" ?"), []),
     "A negative `limit` or `offset`": (lambda s: _searched(s, limit=-1), InvalidInput),
     "at most 256 characters": (lambda s: _got(s, {}, ("x",) * 200), InvalidInput),
     "An unknown operator": (lambda s: _searched(s, filter={"text": {"$in": []}}), InvalidInput),
