@@ -61,12 +61,12 @@ def played(name: str, manager: MemoryManager | None) -> list[str]:
     Returns:
         Facts found, tokens that memory adds to a question, and calls of the model in 20 turns.
     """
-    brain = contract.Brain()
-    agent = contract.load(name).Driver(manager, brain)
+    brain, module = contract.Brain(), contract.load(name)
+    agent = module.Driver(manager, brain)
     for fact in FACTS:
         contract.say(agent, brain, fact, user="ann", session="facts")
     if manager:
-        contract.view(manager, "ann").flush(wait=True)
+        contract.view(manager, "ann", getattr(module, "LABELS", ())).flush(wait=True)
     found = added = 0
     for at, (question, answer) in enumerate(FACTS.values()):
         sizes = []

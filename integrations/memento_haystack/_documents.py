@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, Self
 
 from haystack import Document
-from haystack.core.serialization import default_from_dict, default_to_dict
 from haystack.document_stores.errors import DuplicateDocumentError
 from haystack.document_stores.types import DuplicatePolicy
 from haystack.errors import FilterError
@@ -20,7 +19,7 @@ from memento.conversation import mended
 from memento.errors import InvalidInput
 from memento.frameworks import WAIT, check_manager
 from memento.types import TrustName
-from memento_haystack._places import manager_at, place_of
+from memento_haystack._places import arguments, written
 
 FORMAT = "haystack-document"
 MARK = {"format": FORMAT}
@@ -64,19 +63,12 @@ class MementoDocumentStore:
     def to_dict(self) -> dict[str, Any]:
         """Write where the store is; the settings of the manager are not part of it."""
         source = self._source if isinstance(self._source, str | None) else self._source.kind
-        options = {"scope": self.scope, "source": source, "wait": self.wait}
-        written: dict[str, Any] = default_to_dict(self, **place_of(self.manager), **options)
-        return written
+        return written(self, self.manager, scope=self.scope, source=source, wait=self.wait)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """Open the store that was written with ``to_dict``."""
-        given = dict(data["init_parameters"])
-        place = {key: given.pop(key) for key in ("root", "namespace")}
-        made: Self = default_from_dict(
-            cls, {**data, "init_parameters": {**given, "manager": manager_at(place)}}
-        )
-        return made
+        return cls(**arguments(data))
 
     def count_documents(self) -> int:
         """Return the number of documents."""

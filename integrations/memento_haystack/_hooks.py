@@ -7,14 +7,13 @@ from typing import Any, Self, Unpack
 
 from haystack.components.agents.state.state import State
 from haystack.components.agents.state.state_utils import replace_values
-from haystack.core.serialization import default_to_dict
 from haystack.dataclasses import ChatMessage
 from haystack.hooks.protocol import Hook, HookPoint
 
 from memento import MemoryManager, Turn
 from memento.errors import InvalidInput
 from memento.frameworks import AgentMemory, Given, RunOptions
-from memento_haystack._places import manager_at, place_of
+from memento_haystack._places import arguments, written
 
 OURS = "memento"
 """Metadata of the messages that hold what is remembered."""
@@ -64,17 +63,12 @@ class _MementoHook:
         """
         if self._options.get("namespace") is not None:
             raise InvalidInput("namespace", "is a function, which a file cannot hold")
-        written: dict[str, Any] = default_to_dict(
-            self, **place_of(self._memory.manager), **self._options
-        )
-        return written
+        return written(self, self._memory.manager, **self._options)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """Make the hook that was written with ``to_dict``."""
-        given = dict(data["init_parameters"])
-        place = {key: given.pop(key) for key in ("root", "namespace")}
-        return cls(manager_at(place), **given)
+        return cls(**arguments(data))
 
     def _of(self, state: State) -> tuple[AgentMemory, str | None]:
         """Return the memory for the user of the run, and the name of the conversation."""

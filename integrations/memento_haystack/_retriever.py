@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any, Self
+from typing import Any
 
 from haystack import Document, component
-from haystack.core.serialization import default_from_dict, default_to_dict
 
 from memento import Filtering
 from memento.aio import settle
@@ -46,22 +45,6 @@ class MementoRetriever:
         self.document_store = document_store
         self.filters = filters
         self.top_k = check_count("top_k", top_k)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Write the component and its store."""
-        store = self.document_store.to_dict()
-        written: dict[str, Any] = default_to_dict(
-            self, document_store=store, filters=self.filters, top_k=self.top_k
-        )
-        return written
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Make the component that was written with ``to_dict``."""
-        given = dict(data["init_parameters"])
-        given["document_store"] = MementoDocumentStore.from_dict(given["document_store"])
-        made: Self = default_from_dict(cls, {**data, "init_parameters": given})
-        return made
 
     @component.output_types(documents=list[Document])
     def run(

@@ -10,7 +10,9 @@ The item's id is made from its namespace and key; where one of these holds a sec
 stands in for it (``_addresses``). A put is an ``add`` that replaces, a delete is
 ``forget_many`` (which ``restore`` can undo), a read of an item with a time to live is a ``touch``,
 and the history of a key is the history of its memory. The value is the memory's metadata, and what
-the index configuration picks of it is its text.
+the index configuration picks of it is its text. Where these are several texts, each is also stored
+as a memory of its own, a part, which is derived from the item and put and removed with it. So each
+has a vector, and an item is found by the best of them.
 
 It answers as ``InMemoryStore``, with the exceptions that ``docs/how-to/langgraph.md`` names and
 ``test_langgraph_exact.py`` shows one by one.
@@ -22,8 +24,9 @@ import asyncio
 import json
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from hashlib import blake2b
 from itertools import islice
 from math import isfinite
@@ -43,7 +46,7 @@ from langgraph.store.base import (
     get_text_at_path,
 )
 
-from memento import Draft, Filtering, Hit, Kind, Memory, MemoryManager, Tier
+from memento import Draft, Filtering, Hit, Kind, Memory, MemoryManager, Source, Tier
 from memento.admit import Secrets
 from memento.aio import settle
 from memento.check import check_flag, check_seconds
@@ -191,7 +194,7 @@ class MementoStore(BaseStore):
         Raises:
             StoreError: If the store cannot be written.
         """
-        return len(self._memory.store.sweep())
+        return sum(_item_of(name) == name for name in self._memory.store.sweep())
 
     def _read(self, op: Op, policy: Secrets, wait: float) -> Result:
         if isinstance(op, GetOp):
@@ -240,25 +243,50 @@ class MementoStore(BaseStore):
         where = spelt(op.filter)
         ids: list[str] | None = None
         if len(where) < len(op.filter or {}):  # the ledger cannot decide it all
-            ids = [memory.id for memory in self._passing(op)]
+            ids = [name for memory in self._passing(op) for name in _ids_of(memory)]
             if not ids:
                 return []
         below = Filtering(within=prefix_of(op.namespace_prefix), kind=INDEXED, where=where, ids=ids)
         most = min(op.offset + op.limit, MOST)
-        hits = self._memory.retrieve(
-            op.query or "",
-            most,
-            match="text",
-            fold=False,  # what says the same under another key is another item
-            shared=False,  # an item is found again by its key, which this namespace gave it
-            wait=wait,
-            **below,
-        )
-        for tier, problem in hits.missing.items():
-            logger.warning("not all of the %s tier could be searched: %s", tier, problem)
-        score_of: dict[str, float | None] = {hit.id: hit.score for hit in hits}
-        found = [(one, score_of[one.id]) for one in _items(hit.memory for hit in hits)]
+
+        def look(count: int) -> Sequence[Hit]:
+            hits = self._memory.retrieve(
+                op.query or "",
+                count,
+                match="text",
+                fold=False,  # what says the same under another key is another item
+                shared=False,  # an item is found again by its key, which this namespace gave it
+                wait=wait,
+                **below,
+            )
+            for tier, problem in hits.missing.items():
+                logger.warning("not all of the %s tier could be searched: %s", tier, problem)
+            return hits
+
+        found: list[tuple[Memory, float | None]] = [*self._best(look, most)]
         return found + self._others(op, below, found, most) if self._all else found
+
+    def _best(self, look: Callable[[int], Sequence[Hit]], most: int) -> list[tuple[Memory, float]]:
+        """Return the items of the best hits, each at the place of the best of its parts.
+
+        Args:
+            look: Returns the given number of hits, best first.
+            most: Items wanted.
+        """
+        asked, hits = most, look(most)
+        while len({_item_of(hit.id) for hit in hits}) < most and asked <= len(hits) < MOST:
+            asked = min(4 * asked, MOST)
+            hits = look(asked)
+        memories = [hit.memory for hit in hits]
+        if others := {_item_of(hit.id) for hit in hits} - {hit.id for hit in hits}:
+            memories += self._memory.list(ids=sorted(others), limit=len(others))
+        items = {item.id: item for item in _items(memories)}
+        best: dict[str, tuple[Memory, float]] = {}
+        for hit in hits:
+            item = items.get(_item_of(hit.id))
+            if item and hit.id in _ids_of(item):
+                best.setdefault(item.id, (item, hit.score))
+        return list(best.values())[:most]
 
     def _others(
         self,
@@ -279,9 +307,8 @@ class MementoStore(BaseStore):
         last = min((score for _, score in found if score is not None), default=1.0)
         others: list[tuple[Memory, float | None]] = []
         if len(have) < most:
-            near = {hit.id: hit for hit in self._nearest(op.query or "", most, below)}
-            fresh = _items(hit.memory for name, hit in near.items() if name not in have)
-            others += [(one, min(last, near[one.id].score)) for one in fresh]
+            near = self._best(lambda count: self._nearest(op.query or "", count, below), most)
+            others += [(one, min(last, score)) for one, score in near if one.id not in have]
         have.update(memory.id for memory, _ in others)
         if len(have) < most:
             rest = (one for one in self._passing(op) if one.id not in have)
@@ -317,13 +344,17 @@ class MementoStore(BaseStore):
             offset += size
 
     def _write(self, puts: dict[str, PutOp]) -> None:
-        drafts = [self._draft(name, op) for name, op in puts.items() if op.value is not None]
-        gone = [name for name, op in puts.items() if op.value is None]
+        if not puts:
+            return
+        drafts = [draft for name, op in puts.items() for draft in self._drafts(name, op)]
+        before = _items(self._memory.list(ids=list(puts), limit=len(puts)))
+        gone = puts.keys() | {name for item in before for name in _ids_of(item)}
+        gone -= {one.id for one in drafts}
         if drafts:
             self._memory.add_many(drafts, replace=True)
             self._share()
         if gone:
-            self._memory.forget_many(ids=gone)
+            self._memory.forget_many(ids=sorted(gone))
 
     def _share(self) -> None:
         """Show the items to the manager's namespace, if they are to be shown there."""
@@ -333,39 +364,48 @@ class MementoStore(BaseStore):
             items.scopes.share("", owner)
             self._shown.add(tuple(owner))
 
-    def _draft(self, memory_id: str, op: PutOp) -> Draft:
-        value = {} if op.value is None else _checked(op.value)
+    def _drafts(self, item_id: str, op: PutOp) -> list[Draft]:
+        """Return an item and its parts; nothing for a deletion."""
+        if op.value is None:
+            return []
+        value = _checked(op.value)
         if CONTROL in value:
             raise InvalidInput("value", f"{CONTROL!r} is reserved for the store")
-        text = self._text(op, value)
-        return Draft(
-            text or NO_TEXT,
+        texts = self._searched(op, value)
+        parts = texts if len(texts) > 1 and self._shown is None else []
+        control = {"key": op.key, "ttl": op.ttl} | ({"parts": len(parts)} if parts else {})
+        item = Draft(
+            "\n".join(texts)[:TEXT_CHARS] or NO_TEXT,
             Tier.LONG,
-            kind=INDEXED if text else UNINDEXED,
+            kind=INDEXED if texts else UNINDEXED,
             importance=0.5,
             scope=scope_of(op.namespace),
-            metadata={**value, CONTROL: {"key": op.key, "ttl": op.ttl}},
+            metadata={**value, CONTROL: control},
             expires_in=None if op.ttl is None else _minutes(op.ttl) * 60,
-            id=memory_id,
+            id=item_id,
         )
+        source = Source(parents=(item_id,))
+        names = _parts(item_id, len(parts))
+        pairs = zip(parts, names, strict=True)
+        return [item, *(replace(item, text=text, id=name, source=source) for text, name in pairs)]
 
-    def _text(self, op: PutOp, value: Mapping[str, Any]) -> str:
-        """Return the text of a value to search; ``""`` if it is not to be indexed."""
+    def _searched(self, op: PutOp, value: Mapping[str, Any]) -> list[str]:
+        """Return the texts of a value to search; none if it is not to be indexed."""
         if op.index is False:
-            return ""
+            return []
         paths = self._fields if op.index is None else _paths(op.index)
-        texts = [text for path in paths for text in _texts(value, path)]
-        return "\n".join(text for text in texts if text.strip()).strip()[:TEXT_CHARS]
+        texts = (text.strip()[:TEXT_CHARS] for path in paths for text in _texts(value, path))
+        return [*dict.fromkeys(filter(None, texts))]
 
     def _refresh(self, found: Sequence[Memory]) -> None:
         """Restart times to live; in a store that cannot be written, expiry stays as it is."""
-        now, due = self._memory.store.clock(), defaultdict(list)
+        now, due = self._memory.store.clock(), defaultdict[float, list[str]](list)
         for memory in found:
             minutes = memory.metadata[CONTROL]["ttl"]
             if minutes is not None and memory.expires_at is not None:
                 gained = minutes * 60 - (memory.expires_at - now).total_seconds()
                 if gained >= minutes * 60 * SLACK:
-                    due[minutes].append(memory.id)
+                    due[minutes] += _ids_of(memory)
         with suppress(ReadOnlyStore, NotFound):  # NotFound: erased in the meantime
             for minutes, ids in due.items():
                 self._memory.store.touch(ids, minutes * 60)
@@ -413,23 +453,37 @@ def _id(namespace: tuple[str, ...], key: str) -> str:
     return f"lg-{blake2b(name.encode(), digest_size=16).hexdigest()}"
 
 
+def _parts(item_id: str, number: int) -> list[str]:
+    return [f"{item_id}.{at}" for at in range(number)]
+
+
+def _ids_of(item: Memory) -> list[str]:
+    """Return the ids of an item and of its parts."""
+    return [item.id, *_parts(item.id, item.metadata[CONTROL].get("parts", 0))]
+
+
+def _item_of(memory_id: str) -> str:
+    return memory_id.partition(".")[0]
+
+
 def _items(memories: Iterable[Memory]) -> Iterator[Memory]:
-    """Yield the memories that are items; others in the namespace the store did not make."""
+    """Yield the memories that are items; the store did not make what is neither item nor part."""
     foreign = 0
     for memory in memories:
-        if _is_item(memory):
-            yield memory
-        else:
+        if not _is_ours(memory):
             foreign += 1
+        elif _item_of(memory.id) == memory.id:
+            yield memory
     if foreign:
         logger.warning("%d memories are left out: no put of a store made them", foreign)
 
 
-def _is_item(memory: Memory) -> bool:
+def _is_ours(memory: Memory) -> bool:
     labels = namespace_of(memory.scope)
     match memory.metadata.get(CONTROL):
-        case {"key": str(key), "ttl": None | int() | float()} if labels is not None:
-            return memory.id == _id(labels, key)
+        case {"key": str(key), "ttl": None | int() | float(), **more} if labels is not None:
+            known = isinstance(more.get("parts", 0), int)
+            return known and _item_of(memory.id) == _id(labels, key)
     return False
 
 

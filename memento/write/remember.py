@@ -91,7 +91,7 @@ def remember(
         erasure.make_way(work.db, work.ns, chosen)
         _refuse_replays(work, entries)
     go_to_present_scopes(work, entries)
-    trust.judge(work, entries)  # first, as quarantined words stay new
+    trust.judge(work, entries, replace=replace)  # first, as quarantined words stay new
     met = novelty.weigh(work, entries)
     rows = _replace(work, entries) if replace else _insert_taking_ids(work, entries)
     if sessions := {entry.row.session for entry in entries if entry.row.session is not None}:

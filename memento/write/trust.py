@@ -41,8 +41,13 @@ HIDING = (Reason.FORGOTTEN, Reason.REJECTED, Reason.DISOWNED)
 """Reasons of a version after which a memory is forgotten."""
 
 
-def judge(work: Work, entries: Sequence[Entry]) -> None:
+def judge(work: Work, entries: Sequence[Entry], *, replace: bool = False) -> None:
     """Set how far new memories are trusted, and quarantine those that are not.
+
+    Args:
+        work: The transaction.
+        entries: The new memories; changed in place.
+        replace: Whether an entry replaces the memory that has its id: then it alone is the parent.
 
     Raises:
         UntrustedSource: If an untrusted one would be a rule, or be pinned.
@@ -53,7 +58,7 @@ def judge(work: Work, entries: Sequence[Entry]) -> None:
         if entry.row.trust in untrusted:
             entry.row.status = Status.QUARANTINED.value
     if derived:
-        _inherit_all(work, entries, derived)
+        _inherit_all(work, entries, derived, replace=replace)
     for at, entry in enumerate(entries):
         row = entry.row
         try:
@@ -258,12 +263,15 @@ def disowned(connection: Session, ns: int, uri: str) -> list[str]:
     ]
 
 
-def _inherit_all(work: Work, entries: Sequence[Entry], derived: Sequence[Row]) -> None:
+def _inherit_all(
+    work: Work, entries: Sequence[Entry], derived: Sequence[Row], *, replace: bool
+) -> None:
     """Set the trust of derived memories; parents may be stored, or anywhere in the batch."""
     batch: dict[str, list[Row]] = {}
     for entry in entries:
         batch.setdefault(entry.row.id, []).append(entry.row)
-    families = [(row, _parents(work, batch, row)) for row in derived]
+    gone = batch.keys() if replace else ()
+    families = [(row, _parents(work, batch, row, gone)) for row in derived]
     # trust only falls and quarantine only spreads, so this ends; mostly after the first round
     while sum(_inherit(row, parents) for row, parents in families):
         pass
@@ -330,14 +338,16 @@ def _places_given_back(work: Work, rows: Sequence[Row]) -> list[Row]:
     return [old for _, old in returned]
 
 
-def _parents(work: Work, batch: Mapping[str, Sequence[Row]], row: Row) -> list[Row]:
-    """Read the parents of a row that this namespace or the same batch holds.
+def _parents(
+    work: Work, batch: Mapping[str, Sequence[Row]], row: Row, gone: Collection[str] = ()
+) -> list[Row]:
+    """Read the parents of a row that this namespace, without ``gone``, or the same batch holds.
 
     Raises:
         StoreUnusable: If one is damaged, so that its trust is unknown.
     """
     named = json.loads(row.source_parents)
-    stored = memories.by_ids(work.db, work.ns, named)
+    stored = memories.by_ids(work.db, work.ns, [name for name in named if name not in gone])
     return [sound(one) for one in stored.values()] + [
         parent for name in named for parent in batch.get(name, ())
     ]

@@ -124,6 +124,22 @@ def test_a_rule_and_a_pin_fall(memory):
     assert (approved.kind, approved.pinned) == (Kind.FACT, False)
 
 
+def test_a_parent_that_is_put_again_counts_as_it_is_now(memory):
+    """Not as the hidden or doubted memory that it replaces; without ``replace``, that counts."""
+    child = {"text": "its summary", "id": "c", "source": child_of("p")}
+    for at, source in enumerate(["user", "web"]):
+        memory.add(f"a page {at}", id="p", source=source)
+        memory.forget("p")
+        page = {"text": f"the page of the user {at}", "id": "p"}
+        memory.add_many([child, page], replace=True)
+        assert standing(memory, "p", "c") == [("user", "active"), ("agent", "active")]
+        memory.store.erase(["p", "c"])
+    memory.add("a page", id="p", source="user")
+    memory.forget("p")
+    memory.add_many([child])
+    assert standing(memory, "c") == [("agent", "quarantined")]
+
+
 def test_places_are_given_back(memory):
     """By key and by name; approved, it takes them again; a place filled meanwhile stays filled."""
     old = memory.add("Rami drinks tea", key="rami/drink", id="tea")

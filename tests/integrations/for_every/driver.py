@@ -19,6 +19,9 @@ installed is skipped by name. It imports the framework and the adapter at its to
         turn has reached the memory, as far as the framework is asked to bring it there (by a
         ``flush``, a callback at the end of a run ...).
 
+``LABELS`` (optional)
+    Labels that the adapter adds to a user's namespace.
+
 ``LACKS`` (optional)
     Name of a test to the reason why the framework or the adapter cannot pass it. It is skipped
     with the reason. The tests that matter for trust (users, tools, forgetting) have no exception.
@@ -37,7 +40,7 @@ from __future__ import annotations
 import importlib
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from memento import MemoryManager
@@ -46,8 +49,8 @@ CALL = "<call read_page>"
 """Answer of the brain: call the tool ``read_page``."""
 ORGANISATION = "acme"
 """First label of each user's namespace."""
-ENOUGH = 8_000
-"""Characters of a model's answer at most, whatever it was told."""
+DOWN = "the model is down"
+"""Error of a model that fails."""
 
 
 class Brain:
@@ -57,7 +60,9 @@ class Brain:
         requests: What each call of the model was sent: (role, text) in order.
         page: What the tool ``read_page`` returns; while it is set, each turn calls the tool once.
         said: What the user says in this turn.
-        answer: What to answer; None for "Noted.", or if ``echoes``, what was said.
+        answer: What to answer, or a function of the request; None for "Noted.", or if ``echoes``,
+            what was said.
+        down: Whether each call fails, as of a provider that cannot be reached.
         echoes: Set by drivers of frameworks that keep the model's words alone, not the user's: the
             model then repeats what the user said.
     """
@@ -66,7 +71,8 @@ class Brain:
         self.requests: list[list[tuple[str, str]]] = []
         self.page: str | None = None
         self.said = ""
-        self.answer: str | None = None
+        self.answer: str | Callable[[list[tuple[str, str]]], str] | None = None
+        self.down = False
         self.echoes = False
         self._read = False
 
@@ -76,12 +82,15 @@ class Brain:
 
     def __call__(self, request: Iterable[tuple[str, str]]) -> str:
         """Answer one call of the model."""
-        self.requests.append([(str(role), str(text)) for role, text in request])
+        sent = [(str(role), str(text)) for role, text in request]
+        self.requests.append(sent)
+        if self.down:
+            raise ConnectionError(DOWN)
         if self.page is not None and not self._read:
             self._read = True
             return CALL
         if self.answer is not None:
-            return self.answer
+            return self.answer(sent) if callable(self.answer) else self.answer
         return self.said if self.echoes else "Noted."
 
     def shown(self, at=-1):
@@ -89,9 +98,9 @@ class Brain:
         return "\n".join(f"{role}: {text}" for role, text in self.requests[at])
 
 
-def view(manager, user):
+def view(manager, user, labels=()):
     """Return the memory of a user, where each driver keeps it."""
-    return manager.of(ORGANISATION, user)
+    return manager.of(ORGANISATION, user, *labels)
 
 
 def modules():

@@ -9,11 +9,14 @@ from driver import CALL, view
 
 from memento_mcp import Doors, serve_stdio
 
+AGENT = "the conversation and the prompt are the agent's own: the server adds nothing to them"
 CHOICE = "over MCP the model chooses what to store; no turn is stored by itself"
 LACKS = {
+    "test_calls_of_tools_stay_in_the_conversation": AGENT,
     "test_each_turn_is_kept_once_and_as_it_was_said": CHOICE,
+    "test_a_run_that_failed_goes_on_and_each_turn_is_kept_once": CHOICE,
     "test_a_conversation_holds_no_block": "what a tool returns is part of the agent's conversation",
-    "test_the_prefix_of_the_prompt_stays": "the agent's own prompt: the server adds nothing to it",
+    "test_the_prefix_of_the_prompt_stays": AGENT,
 }
 """What the agent's loop, and not the server, decides."""
 

@@ -83,9 +83,10 @@ class Driver:
         agent, memory = self._agents[key]
 
         async def turn():
-            done = await agent.invoke_async(text)
-            if memory:
-                await memory.flush()
-            return str(done).strip()
+            try:
+                return str(await agent.invoke_async(text)).strip()
+            finally:
+                if memory:
+                    await memory.flush()
 
         return asyncio.run(turn())

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
 import driver as contract
 import pytest
-from driver import Brain, view
+from driver import DOWN, Brain, view
 
 from memento import MemoryManager, Trust
 from memento.errors import MissingExtra
@@ -32,6 +34,7 @@ SUBJECTS = (
     *("harps", "tea", "bikes", "maps", "clocks", "boats", "ovens", "lamps", "wolves", "glue"),
     *("chess", "bread", "rivers", "tiles", "wool", "drums", "soap", "kites", "coal", "figs"),
 )
+RUNS = 50
 BOUND = 8_000
 """Characters that memory may add to a request: its budget of tokens, and what frames it."""
 
@@ -42,19 +45,24 @@ class Talk:
     def __init__(self, module, manager):
         self.brain, self.manager = Brain(), manager
         self._driver = module.Driver(manager, self.brain)
+        self._labels = getattr(module, "LABELS", ())
 
     def say(self, text, *, user="ann", session="one"):
         """Say one thing; return the answer."""
         return contract.say(self._driver, self.brain, text, user=user, session=session)
 
+    def memory(self, user="ann"):
+        """Return the memory of a user."""
+        return view(self.manager, user, self._labels)
+
     def kept(self, user="ann"):
         """List all that is kept of a user, whatever its status."""
         every = ["active", "superseded", "archived", "quarantined", "forgotten"]
-        return view(self.manager, user).list(status=every, limit=10_000)
+        return self.memory(user).list(status=every, limit=10_000)
 
     def settle(self, user="ann"):
         """Wait until all can be found by meaning."""
-        assert view(self.manager, user).flush(wait=True)
+        assert self.memory(user).flush(wait=True)
 
 
 @pytest.fixture(scope="module", params=contract.modules())
@@ -134,6 +142,19 @@ def test_the_words_of_a_tool_are_never_the_users(talk):
     assert "4711" not in talk.brain.shown()
 
 
+def test_calls_of_tools_stay_in_the_conversation(talk):
+    """What a tool returned is sent again with the next turn, in its place and as it was."""
+    talk.brain.page = PAGE
+    talk.say(ASIDE)
+    talk.brain.page = None
+    talk.say("Thanks! And where do I live?")
+    sent = talk.brain.requests[-1]
+    of_page = [at for at, (role, text) in enumerate(sent) if role == "tool" and PAGE in text]
+    asked = [at for at, (_, text) in enumerate(sent) if "Thanks!" in text]
+    assert len(of_page) == 1
+    assert of_page < asked
+
+
 def test_a_long_paste_is_bounded(talk):
     """Of 33 kB, later requests get the passage that bears on the question, and little else."""
     talk.say(CONTRACT)
@@ -149,7 +170,7 @@ def test_what_is_forgotten_stays_away(talk):
     """After ``forget`` no session shows it, also if the conversation goes on where it was said."""
     talk.say(FACT)
     talk.settle()
-    mine = view(talk.manager, "ann")
+    mine = talk.memory()
     for one in mine.list():
         if "nuts" in one.text:
             mine.forget(one.id)
@@ -176,6 +197,42 @@ def test_each_turn_is_kept_once_and_as_it_was_said(talk):
         talk.say(text, session="two")
     users = [one.text for one in talk.kept() if one.role == "user"]
     assert sorted(users) == sorted([FACT, *said])
+
+
+def test_a_run_that_failed_goes_on_and_each_turn_is_kept_once(talk):
+    """A turn that the model did not answer is kept if the conversation keeps it, and once."""
+    talk.brain.down = True
+    with pytest.raises(Exception, match=DOWN):
+        talk.say(FACT)
+    talk.brain.down = False
+    talk.say("Where was I?")
+    talk.say("And now?")
+    there = FACT in talk.brain.shown()
+    users = [one.text for one in talk.kept() if one.role == "user"]
+    assert sorted(users) == sorted([FACT] * there + ["Where was I?", "And now?"])
+
+
+def test_fifty_runs_at_once(talk):
+    """Each of fifty users, all at the same time, is shown their own word, and no other's."""
+
+    def word(request):  # said again, for frameworks that keep the answer alone
+        return re.search(r"my code word is K\d+Z|$", str(request))[0] or "I do not know."
+
+    def tell(n):
+        return talk.say(f"I am number {n}, and my code word is K{n}Z.", user=f"u{n}")
+
+    def ask(n):
+        return talk.say(f"I am number {n}. What is my code word?", user=f"u{n}", session="two")
+
+    talk.brain.answer = word
+    with ThreadPoolExecutor(RUNS) as pool:
+        list(pool.map(tell, range(RUNS)))
+        talk.brain.requests.clear()
+        list(pool.map(ask, range(RUNS)))
+    sent = [talk.brain.shown(at) for at in range(len(talk.brain.requests))]
+    shown = {re.search(r"number (\d+)\. What", one)[1]: re.findall(r"K(\d+)Z", one) for one in sent}
+    assert len(sent) == len(shown) == RUNS
+    assert all({*words} == {own} for own, words in shown.items())
 
 
 def test_a_conversation_holds_no_block(talk):

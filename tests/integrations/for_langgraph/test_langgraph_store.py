@@ -109,6 +109,76 @@ class TestSearch:
         store.put(("a",), "k", value, index=["secret"])
         assert keys(store.search(("a",), query="walnut")) == ["k"]
 
+    def test_each_of_several_fields_counts_by_itself(self, manager):
+        """The item that has the query in one field scores the same, whatever else it has."""
+        store = MementoStore(manager, index={"fields": ["a", "b", "c"], "all": True})
+        store.put(("x",), "two", {"a": "heron", "c": "zinc and quartz and tundra"})
+        store.put(("x",), "three", {"a": "pylon", "b": "heron", "c": "tea from a pot"})
+        store.put(("x",), "none", {"a": "tundra", "b": "quartz"})
+        manager.of(*manager.store.namespace, "langgraph").flush(wait=True)
+        first, second, third = store.search(("x",), query="heron")
+        assert {first.key, second.key} == {"two", "three"}
+        assert third.key == "none"
+        assert first.score == pytest.approx(second.score)
+        assert third.score < first.score
+        whole = MementoStore(manager.of("whole"))
+        whole.put(("x",), "three", {"text": "pylon\nheron\ntea from a pot"})
+        assert first.score > whole.search(("x",), query="heron")[0].score
+
+    @pytest.mark.parametrize("condition", [None, {"n": {"$gte": 0}}, {"by": "ann"}])
+    def test_an_item_with_many_parts_is_one_item(self, manager, condition):
+        """However many of its texts fit better than all others, it takes one place of a page."""
+        store = MementoStore(manager, index={"fields": ["said[*]"]})
+        for key in "ab":
+            said = [f"tea {key} number {n}" for n in range(20)]
+            store.put(("x",), key, {"said": said, "n": 1, "by": "ann"})
+        store.put(("x",), "c", {"said": ["and a long story in which someone drank tea"], "n": 1})
+        whole = store.search(("x",), query="tea number 7", filter=condition)
+        assert {*keys(whole)} == ({"a", "b"} if condition == {"by": "ann"} else {"a", "b", "c"})
+        paged = [
+            store.search(("x",), query="tea number 7", filter=condition, limit=1, offset=at)
+            for at in range(len(whole))
+        ]
+        assert [keys(page) for page in paged] == [[item.key] for item in whole]
+        assert keys(store.search(("x",), filter=condition)) == sorted(keys(whole))
+        assert store.list_namespaces() == [("x",)]
+
+    def test_parts_come_and_go_with_their_item(self, manager, clock):
+        """No text that an item no longer has finds it; erasing it erases them."""
+        store = MementoStore(manager, index={"fields": ["a", "b"]})
+        items = manager.of(*manager.store.namespace, "langgraph")
+
+        def found(*queries):
+            return [keys(store.search(("x",), query=query)) for query in queries]
+
+        store.put(("x",), "k", {"a": "heron", "b": "zinc"}, ttl=5)
+        assert found("heron", "zinc") == [["k"], ["k"]]
+        clock.advance(4 * MINUTE)
+        store.get(("x",), "k")
+        clock.advance(4 * MINUTE)
+        assert found("zinc") == [["k"]], "the read refreshed the parts"
+        clock.advance(6 * MINUTE)
+        assert found("heron", "zinc") == [[], []]
+        assert store.sweep_ttl() == 1
+        store.put(("x",), "k", {"a": "quartz", "b": "tundra"})
+        store.put(("x",), "k", {"a": "pylon"})
+        assert found("quartz", "tundra", "pylon") == [[], [], ["k"]]
+        store.put(("x",), "k", {"a": "quartz", "b": "tundra"})
+        store.delete(("x",), "k")
+        assert found("quartz", "tundra") == [[], []]
+        assert not items.list()
+        store.put(("x",), "k", {"a": "quartz", "b": "tundra"})
+        items.store.erase(items.list()[0].id)
+        every = ["active", "superseded", "archived", "quarantined", "forgotten"]
+        assert not items.list(status=every)
+
+    def test_a_shown_item_is_shown_once(self, manager):
+        """With ``shown=True`` an item has no parts, which a block would show beside it."""
+        fields = {"fields": ["a", "b"]}
+        store = MementoStore(manager, index=fields, shown=True)
+        store.put(("x",), "k", {"a": "a heron by the river", "b": "a pylon by the road"})
+        assert manager.recall("heron", wait=5).block.count("heron") == 1
+
     @pytest.mark.parametrize("embedder", [HashEmbedder(256), None])
     @pytest.mark.parametrize("condition", [None, {"n": {"$gte": 0}}, {"n": 3}])
     def test_all_fills_a_search_up_to_its_limit(self, open_memory, embedder, condition):

@@ -273,6 +273,16 @@ def test_a_server_that_only_reads_offers_nothing_else(memory):
         doors.call("remember", {"text": "x"})
 
 
+def test_a_closed_store_is_told_to_the_client(memory):
+    """By name, as an error of the tool: the server goes on."""
+    doors = Doors(memory)
+    memory.close()
+    for name, arguments in (("recall", {"query": "tea"}), ("remember", {"text": "tea"})):
+        answer = doors.call(name, arguments)
+        assert answer.refused
+        assert "closed" in answer.text
+
+
 @pytest.mark.parametrize("name", ["_said", "memory", "close", "__init__", "warm", ""])
 def test_no_other_method_is_a_tool(doors, name):
     """A name is looked up in the table and nowhere else."""
