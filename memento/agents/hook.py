@@ -178,8 +178,9 @@ class _Told:
             tokens=POLICY_TOKENS,
             tail_tokens=TAIL_TOKENS,
         )
-        self._seen.forget()
-        self._seen.add(policy.memories)
+        if self._session is not None:
+            self._seen.forget()
+            self._seen.add(policy.memories)
         return policy.text
 
     @property
@@ -207,7 +208,8 @@ class _Told:
             cut=rendering.Relevant(said, self._memory.store.config.retrieve.long),
             zone=self._memory.store.config.zone,
         )
-        self._seen.add([hit.memory for hit in shown if hit.id in block.shown])
+        if self._session is not None:  # else there is no telling whose conversation it is
+            self._seen.add([hit.memory for hit in shown if hit.id in block.shown])
         return block.text
 
     def _bearing(self, said: str) -> Sequence[Hit]:

@@ -110,6 +110,16 @@ def test_the_policy_comes_first(memory, project):
     assert say(memory, project, None, event="SessionStart", source="resume") == ""
 
 
+def test_sessions_without_an_id_share_nothing(memory, project):
+    """Another conversation may have been shown it, so it is shown; a policy takes nothing back."""
+    memory.add("Billing uses port 5042.", "long")
+    for _ in range(2):
+        assert "5042" in say(memory, project, "Which port does billing use?", session=None)
+    say(memory, project, None, event="SessionStart", session=None, source="startup")
+    assert "5042" in say(memory, project, "Which port does billing use?", session="s1")
+    assert say(memory, project, "Which port does billing use, please?", session="s1") == ""
+
+
 def test_what_was_shortened_away_is_shown_again(memory, project):
     """After the conversation was shortened, what it showed may be shown again."""
     memory.add("Billing uses port 5042.", "long")
