@@ -7,6 +7,7 @@ functions as on standard input and output. Each request has a bearer token, whos
 from __future__ import annotations
 
 import asyncio
+import math
 import socket
 import threading
 from collections.abc import Awaitable, Callable
@@ -14,7 +15,8 @@ from contextvars import ContextVar
 from importlib import import_module
 from typing import Any
 
-from memento.errors import MissingExtra
+from memento.errors import MissingExtra, TooMuch
+from memento.serve.limits import Limits, Rate
 from memento_mcp import _table
 from memento_mcp._doors import Doors
 from memento_mcp._wire import METHODS, SERVER, Refused
@@ -48,9 +50,13 @@ def http_app(doors_of: Callable[[str], Doors | None], hosts: list[str]) -> Asgi:
         hosts: The values of ``Host`` that are answered, such as ``127.0.0.1:8000``; a page of any
             other origin is refused.
 
+    A token has as many calls as one of ``memento serve``; then it is told to wait (status 429).
+
     Raises:
         MissingExtra: If the SDK is not installed.
     """
+    usual = Limits()
+    rate = Rate(usual.rate, usual.burst)
     security = _imported("mcp.server.transport_security").TransportSecuritySettings(
         allowed_hosts=hosts, allowed_origins=[f"http://{host}" for host in hosts]
     )
@@ -69,6 +75,8 @@ def http_app(doors_of: Callable[[str], Doors | None], hosts: list[str]) -> Asgi:
             await _status(send, 404)
         elif (doors := await asyncio.to_thread(doors_of, _bearer(scope))) is None:
             await _status(send, 401, (b"www-authenticate", b"Bearer"))
+        elif (wait := _waits(rate, _bearer(scope))) is not None:
+            await _status(send, 429, (b"retry-after", b"%d" % math.ceil(wait)))
         elif scope["method"] == "GET":  # a stream on which nothing is ever sent
             await _status(send, 405, (b"allow", b"POST"))
         else:
@@ -99,6 +107,15 @@ def _bearer(scope: Message) -> str:
     given = dict(scope["headers"]).get(b"authorization", b"").decode("latin-1")
     scheme, _, token = given.partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""
+
+
+def _waits(rate: Rate, token: str) -> float | None:
+    """Count a request of a token; return the seconds to wait if it has made too many."""
+    try:
+        rate.take(token)
+    except TooMuch as error:
+        return error.wait
+    return None
 
 
 async def _status(send: Callable[..., Any], status: int, *headers: tuple[bytes, bytes]) -> None:

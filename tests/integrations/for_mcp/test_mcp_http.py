@@ -17,6 +17,8 @@ import pytest
 from memento import MemoryManager, Status
 from memento.resident import tokens
 from memento.resident.client import call
+from memento.serve.limits import Rate
+from memento_mcp import http_app
 
 pytest.importorskip("mcp", reason="needs mcp: pip install 'agent-memento[mcp]'")
 pytestmark = pytest.mark.usefixtures("sockets")
@@ -141,6 +143,22 @@ def test_no_id_leads_out_of_the_scope_of_a_token(root, serve):
     ):
         asked = {**LISTED, "method": "resources/read", "params": {"uri": f"memento://{uri}"}}
         assert ("result" in served.ask(shop, asked)[1]) == shown, uri
+
+
+async def test_a_token_that_asks_too_often_is_told_to_wait(monkeypatch):
+    """Others are answered meanwhile."""
+    monkeypatch.setattr("memento_mcp._http.Rate", lambda *_: Rate(0.5, 2, clock=lambda: 0.0))
+    app, said = http_app(lambda _: object(), ["127.0.0.1:1"]), []
+
+    async def send(message):
+        if "status" in message:
+            said.append((message["status"], dict(message["headers"]).get(b"retry-after")))
+
+    for token in (b"a", b"a", b"a", b"b"):
+        headers = [(b"authorization", b"Bearer " + token)]
+        asked = {"type": "http", "path": "/mcp", "method": "GET", "headers": headers}
+        await app(asked, None, send)
+    assert said == [(405, None), (405, None), (429, b"2"), (405, None)]
 
 
 def test_a_socket_of_the_web_is_not_answered(root, serve):
