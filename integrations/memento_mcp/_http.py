@@ -16,7 +16,6 @@ from importlib import import_module
 from typing import Any
 
 from memento.errors import MissingExtra, TooMuch
-from memento.serve.limits import Limits, Rate
 from memento_mcp import _table
 from memento_mcp._doors import Doors
 from memento_mcp._wire import METHODS, SERVER, Refused
@@ -47,16 +46,13 @@ def http_app(doors_of: Callable[[str], Doors | None], hosts: list[str]) -> Asgi:
 
     Args:
         doors_of: Returns what the holder of a token may use; None if it is nobody's token.
+            May raise ``TooMuch`` for one that has to wait, which gets status 429.
         hosts: The values of ``Host`` that are answered, such as ``127.0.0.1:8000``; a page of any
             other origin is refused.
-
-    A token has as many calls as one of ``memento serve``; then it is told to wait (status 429).
 
     Raises:
         MissingExtra: If the SDK is not installed.
     """
-    usual = Limits()
-    rate = Rate(usual.rate, usual.burst)
     security = _imported("mcp.server.transport_security").TransportSecuritySettings(
         allowed_hosts=hosts, allowed_origins=[f"http://{host}" for host in hosts]
     )
@@ -71,12 +67,17 @@ def http_app(doors_of: Callable[[str], Doors | None], hosts: list[str]) -> Asgi:
                 await send({"type": "lifespan.startup.complete"})
                 await receive()
             await send({"type": "lifespan.shutdown.complete"})
-        elif scope["path"] != PATH:
+            return
+        if scope["path"] != PATH:
             await _status(send, 404)
-        elif (doors := await asyncio.to_thread(doors_of, _bearer(scope))) is None:
+            return
+        try:
+            doors = await asyncio.to_thread(doors_of, _bearer(scope))
+        except TooMuch as error:
+            await _status(send, 429, (b"retry-after", b"%d" % math.ceil(error.wait or 1)))
+            return
+        if doors is None:
             await _status(send, 401, (b"www-authenticate", b"Bearer"))
-        elif (wait := _waits(rate, _bearer(scope))) is not None:
-            await _status(send, 429, (b"retry-after", b"%d" % math.ceil(wait)))
         elif scope["method"] == "GET":  # a stream on which nothing is ever sent
             await _status(send, 405, (b"allow", b"POST"))
         else:
@@ -107,15 +108,6 @@ def _bearer(scope: Message) -> str:
     given = dict(scope["headers"]).get(b"authorization", b"").decode("latin-1")
     scheme, _, token = given.partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""
-
-
-def _waits(rate: Rate, token: str) -> float | None:
-    """Count a request of a token; return the seconds to wait if it has made too many."""
-    try:
-        rate.take(token)
-    except TooMuch as error:
-        return error.wait
-    return None
 
 
 async def _status(send: Callable[..., Any], status: int, *headers: tuple[bytes, bytes]) -> None:
