@@ -162,10 +162,7 @@ def unanswered() -> list[str]:
 
 
 def shown_for(memory: MemoryManager, prompt: str, session: str | None = None) -> str:
-    """Return the block that the model gets beside a prompt; without a session, in one of its own.
-
-    A hook that names no session has one that all such hooks share.
-    """
+    """Return the block that the model gets beside a prompt; without a session, in a new one."""
     given = {"session_id": session or uuid4().hex, "cwd": "/", "prompt": prompt}
     said = hook.show(memory, AGENT, EVENT, given)
     return json.loads(said)["hookSpecificOutput"]["additionalContext"] if said else ""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from memento.types import TrustName
 
 WAIT = 5.0
-"""Seconds that ``recall`` waits at most until the newest memories can be found by meaning."""
+"""Maximum seconds that a tool waits until the newest memories can be found by meaning."""
 TOKENS = 4_000
 """Default for the maximum number of tokens in an answer."""
 MOST_TOKENS = 10_000
@@ -326,7 +326,7 @@ class Doors:
         """Return a refusal if another slot has a similar memory; ``""`` if none, or if repeated."""
         if self._named == (text, key):
             return ""
-        for hit in self.memory.retrieve(text, 5, record=False, scope=scope or None):
+        for hit in self.memory.retrieve(text, 5, record=False, wait=WAIT, scope=scope or None):
             other = hit.memory.key
             same = other is not None and other.rpartition("/")[2] == key.rpartition("/")[2]
             if other not in {None, key} and (same or hit.signs.get("cosine", 0.0) >= ALIKE):

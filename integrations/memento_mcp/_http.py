@@ -7,6 +7,7 @@ functions as on standard input and output. Each request has a bearer token, whos
 from __future__ import annotations
 
 import asyncio
+import math
 import socket
 import threading
 from collections.abc import Awaitable, Callable
@@ -14,7 +15,7 @@ from contextvars import ContextVar
 from importlib import import_module
 from typing import Any
 
-from memento.errors import MissingExtra
+from memento.errors import MissingExtra, TooMuch
 from memento_mcp import _table
 from memento_mcp._doors import Doors
 from memento_mcp._wire import METHODS, SERVER, Refused
@@ -45,6 +46,7 @@ def http_app(doors_of: Callable[[str], Doors | None], hosts: list[str]) -> Asgi:
 
     Args:
         doors_of: Returns what the holder of a token may use; None if it is nobody's token.
+            May raise ``TooMuch`` for one that has to wait, which gets status 429.
         hosts: The values of ``Host`` that are answered, such as ``127.0.0.1:8000``; a page of any
             other origin is refused.
 
@@ -65,9 +67,16 @@ def http_app(doors_of: Callable[[str], Doors | None], hosts: list[str]) -> Asgi:
                 await send({"type": "lifespan.startup.complete"})
                 await receive()
             await send({"type": "lifespan.shutdown.complete"})
-        elif scope["path"] != PATH:
+            return
+        if scope["path"] != PATH:
             await _status(send, 404)
-        elif (doors := await asyncio.to_thread(doors_of, _bearer(scope))) is None:
+            return
+        try:
+            doors = await asyncio.to_thread(doors_of, _bearer(scope))
+        except TooMuch as error:
+            await _status(send, 429, (b"retry-after", b"%d" % math.ceil(error.wait or 1)))
+            return
+        if doors is None:
             await _status(send, 401, (b"www-authenticate", b"Bearer"))
         elif scope["method"] == "GET":  # a stream on which nothing is ever sent
             await _status(send, 405, (b"allow", b"POST"))

@@ -81,7 +81,8 @@ def _played(agent: Agent, run: Program) -> Finding:
 def _log() -> Finding:
     """Report the last line of the hooks' log, and whether hooks are turned off."""
     path: Path = state_folder() / "hooks.log"
-    off = os.environ.get("MEMENTO_HOOKS", "")
     said = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
     detail = f"last fault: {cut(said[-1], _SHOWN)} ({path})" if said else "no faults"
-    return Finding("hooks", ok=True, detail=f"MEMENTO_HOOKS={off}: they are off" if off else detail)
+    if (switch := os.environ.get("MEMENTO_HOOKS", "")) in ("off", "0"):
+        detail = f"MEMENTO_HOOKS={switch}: they are off"
+    return Finding("hooks", ok=True, detail=detail)

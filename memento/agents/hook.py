@@ -29,6 +29,7 @@ from memento.ingest.readers.common import spoken
 from memento.ledger.filters import MAX_CHOICES
 from memento.prompt import rendering
 from memento.text.gist import gist
+from memento.text.sentences import SENTENCE, merely_asks
 from memento.text.words import terms
 from memento.types import Hit, Kind, Memory
 
@@ -178,8 +179,9 @@ class _Told:
             tokens=POLICY_TOKENS,
             tail_tokens=TAIL_TOKENS,
         )
-        self._seen.forget()
-        self._seen.add(policy.memories)
+        if self._session is not None:
+            self._seen.forget()
+            self._seen.add(policy.memories, policy.text)
         return policy.text
 
     @property
@@ -207,7 +209,9 @@ class _Told:
             cut=rendering.Relevant(said, self._memory.store.config.retrieve.long),
             zone=self._memory.store.config.zone,
         )
-        self._seen.add([hit.memory for hit in shown if hit.id in block.shown])
+        if self._session is not None:  # else there is no telling whose conversation it is
+            held = [hit.memory for hit in shown if hit.id in block.shown]
+            self._seen.add(held, block.text)
         return block.text
 
     def _bearing(self, said: str) -> Sequence[Hit]:
@@ -287,14 +291,22 @@ class _Seen:
         return None if said is None else datetime.fromisoformat(said)
 
     def says(self, text: str) -> bool:
-        """Return whether some memory with this text has been shown."""
-        return _digest(text) in self._known.get("texts", ())
+        """Return whether this text has been shown, or each sentence of it that states something.
 
-    def add(self, shown: Sequence[Memory | Shown]) -> None:
-        """Add memories that are shown now."""
+        What was learned from a message repeats sentences of it.
+        """
+        known = {*self._known.get("texts", ())}
+        told = {_digest(one) for one in SENTENCE.split(text) if not merely_asks(one)}
+        return _digest(text) in known or (bool(told) and told <= known)
+
+    def add(self, shown: Sequence[Memory | Shown], block: str) -> None:
+        """Add memories that are shown now, and those of their sentences that are in the block."""
         ids = [*self.ids, *(one.id for one in shown)]
-        texts = [*self._known.get("texts", ()), *(_digest(one.text) for one in shown)]
-        self._write({**self._known, "ids": ids, "texts": texts})
+        parts = (part for one in shown for part in SENTENCE.split(one.text))
+        told = [part for part in parts if rendering.escape(part)[1:-1] in block]
+        digests = map(_digest, [*(one.text for one in shown), *told])
+        texts = dict.fromkeys([*self._known.get("texts", ()), *digests])
+        self._write({**self._known, "ids": ids, "texts": [*texts]})
 
     def forget(self) -> None:
         """Note that nothing is shown any more, and remove files older than 30 days."""

@@ -15,6 +15,7 @@ from memento.cli.store import Store
 from memento.errors import InvalidInput, MementoError
 from memento.resident import tokens
 from memento.resident.client import Unreachable, connect, settings_here
+from memento.serve.limits import Limits, Rate
 from memento_mcp import Doors, http_app
 from memento_mcp import serve_http as serve_app
 
@@ -33,6 +34,8 @@ def session(resident: Resident, asked: dict[str, Any]) -> Session:
     port = listening.getsockname()[1]
     names = {host, "localhost"} if host == HOST else {host}
     opened: dict[tokens.Token, Doors] = {}
+    usual = Limits()
+    rate = Rate(usual.rate, usual.burst)
     lock = threading.Lock()
 
     def doors_of(token: str) -> Doors | None:
@@ -42,6 +45,7 @@ def session(resident: Resident, asked: dict[str, Any]) -> Session:
                 for gone in opened.keys() - tokens.listed(resident.root):
                     opened.pop(gone).close()
                 return None
+            rate.take(found.name)
             if found not in opened:
                 opened[found] = _doors(resident, asked, found)
             return opened[found]

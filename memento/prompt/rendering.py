@@ -31,7 +31,7 @@ from memento.errors import InvalidInput
 from memento.retrieve.passage import Near, excerpt, passage
 from memento.text.gist import gist
 from memento.text.words import content, estimate, terms
-from memento.types import Hit, Memory, Status, Trust
+from memento.types import Hit, Kind, Memory, Status, Trust
 
 if TYPE_CHECKING:
     from memento.protocols import TokenCounter
@@ -150,7 +150,8 @@ def render(
     """Render memories as one block, in the order given.
 
     Hits that say the same from equally trusted sources are one record, which names all who said it.
-    See ``compose`` for what happens if they do not fit.
+    A record says its kind, unless it is an episode with a speaker, which says that it was said. See
+    ``compose`` for what happens if they do not fit.
 
     Args:
         memories: Memories to show, best first.
@@ -433,7 +434,8 @@ def _record(one: _Said, text: str, *, ids: bool, zone: tzinfo, brief: bool = Fal
     record: dict[str, Any] = {"id": memory.id} if ids else {}
     record["text"] = text
     if not brief:
-        record["kind"] = memory.kind.value
+        if memory.kind is not Kind.EPISODE or not one.speakers:  # ``by`` tells
+            record["kind"] = memory.kind.value
         if memory.key is not None:
             record["key"] = memory.key
         record["when"] = day_in(zone, memory.occurred_at).isoformat()

@@ -110,6 +110,28 @@ def test_the_policy_comes_first(memory, project):
     assert say(memory, project, None, event="SessionStart", source="resume") == ""
 
 
+def test_what_was_learned_and_the_message_that_taught_it_are_one(memory, project):
+    """A message whose sentences were all shown is not shown; one that says more is."""
+    say(memory, project, "Always deploy billing on Thursdays. I live in Porto.", session="a")
+    say(memory, project, "Is it red? Deploy billing from Porto. Ilse does it.", session="a")
+    told = say(memory, project, None, event="SessionStart", source="startup")
+    assert "Thursdays" in told
+    assert "I live in Porto" in told
+    block = say(memory, project, "When do we deploy billing from Porto?")
+    assert "Ilse does it" in block
+    assert "Thursdays" not in block
+
+
+def test_sessions_without_an_id_share_nothing(memory, project):
+    """Another conversation may have been shown it, so it is shown; a policy takes nothing back."""
+    memory.add("Billing uses port 5042.", "long")
+    for _ in range(2):
+        assert "5042" in say(memory, project, "Which port does billing use?", session=None)
+    say(memory, project, None, event="SessionStart", session=None, source="startup")
+    assert "5042" in say(memory, project, "Which port does billing use?", session="s1")
+    assert say(memory, project, "Which port does billing use, please?", session="s1") == ""
+
+
 def test_what_was_shortened_away_is_shown_again(memory, project):
     """After the conversation was shortened, what it showed may be shown again."""
     memory.add("Billing uses port 5042.", "long")
@@ -238,7 +260,7 @@ def run_hook(words, given, tmp_path, **environ):
         cwd=tmp_path,
         env={
             **os.environ, "XDG_STATE_HOME": str(tmp_path / "state"),
-            "XDG_RUNTIME_DIR": str(tmp_path), **environ,
+            "XDG_RUNTIME_DIR": str(tmp_path), "MEMENTO_HOOKS": "30", **environ,
         },
     )  # fmt: skip
 

@@ -171,7 +171,7 @@ def test_nothing_found_is_an_empty_string() -> None:
 
 
 def test_a_record_says_who_when_and_from_where() -> None:
-    """Kind, speaker and day are always told; the origin if it is neither user nor agent."""
+    """Speaker and day are always told; the origin if it is neither user nor agent."""
     web = memory("Rain.", actor="Ada", role="user", source=Source(Trust.WEB))
     (record,) = parse(render([web], nonce=NONCE), NONCE)
     assert record == {
@@ -181,6 +181,13 @@ def test_a_record_says_who_when_and_from_where() -> None:
         "by": "Ada",
         "source": "web",
     }
+
+
+def test_a_record_of_what_was_said_names_the_speaker_in_place_of_a_kind() -> None:
+    """Most records are of that kind; without a speaker, nothing else tells that it was said."""
+    said = [memory("It rains.", kind=Kind.EPISODE, role=role) for role in ("user", None)]
+    first, second = parse(render(said, nonce=NONCE, ids=True), NONCE)
+    assert (first["by"], "kind" in first, second["kind"]) == ("user", False, "episode")
 
 
 def test_a_record_says_which_slot_it_fills() -> None:

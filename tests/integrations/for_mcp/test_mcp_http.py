@@ -10,13 +10,18 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
 
 from memento import MemoryManager, Status
+from memento.cli import mcp_http
+from memento.errors import TooMuch
 from memento.resident import tokens
 from memento.resident.client import call
+from memento.serve.limits import Rate
+from memento_mcp import http_app
 
 pytest.importorskip("mcp", reason="needs mcp: pip install 'agent-memento[mcp]'")
 pytestmark = pytest.mark.usefixtures("sockets")
@@ -141,6 +146,37 @@ def test_no_id_leads_out_of_the_scope_of_a_token(root, serve):
     ):
         asked = {**LISTED, "method": "resources/read", "params": {"uri": f"memento://{uri}"}}
         assert ("result" in served.ask(shop, asked)[1]) == shown, uri
+
+
+async def test_a_token_that_asks_too_often_is_told_to_wait():
+    """Others are answered meanwhile."""
+    rate, said = Rate(0.5, 2, clock=lambda: 0.0), []
+    app = http_app(lambda token: (rate.take(token), object())[1], ["127.0.0.1:1"])
+
+    async def send(message):
+        if "status" in message:
+            said.append((message["status"], dict(message["headers"]).get(b"retry-after")))
+
+    for token in (b"a", b"a", b"a", b"b"):
+        headers = [(b"authorization", b"Bearer " + token)]
+        asked = {"type": "http", "path": "/mcp", "method": "GET", "headers": headers}
+        await app(asked, None, send)
+    assert said == [(405, None), (405, None), (429, b"2"), (405, None)]
+
+
+def test_the_command_counts_the_requests_of_each_token(root, monkeypatch):
+    """As the service does."""
+    apps, listening = [], SimpleNamespace(getsockname=lambda: ("127.0.0.1", 1))
+    monkeypatch.setattr(mcp_http, "Rate", lambda *_: Rate(0.5, 1, clock=lambda: 0.0))
+    monkeypatch.setattr(mcp_http, "_listening", lambda *_: listening)
+    monkeypatch.setattr(mcp_http, "http_app", lambda doors_of, _hosts: apps.append(doors_of))
+    asked = {"host": "127.0.0.1", "port": 0, "more": False, "tokens": 4_000}
+    mcp_http.session(SimpleNamespace(root=root), asked)
+    laptop, board = make(root, "laptop"), make(root, "board")
+    assert apps[0](laptop)
+    with pytest.raises(TooMuch, match="wait 2"):
+        apps[0](laptop)
+    assert apps[0](board)
 
 
 def test_a_socket_of_the_web_is_not_answered(root, serve):
