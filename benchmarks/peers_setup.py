@@ -78,7 +78,8 @@ PEERS = (
         "memento",
         "memento",
         (MAIN_DEPENDENCIES,),
-        "`MemoryManager(root)`, all defaults; speaker, session and time of each turn in their own fields",
+        "`MemoryManager(root)`, all defaults; speaker, session and time of each turn in their own "
+        "fields",
     ),
     Peer(
         "memento-text",

@@ -159,7 +159,7 @@ def memento(
         option("--version", "-V", help="Print the version.", callback=_show_version, is_eager=True),
     ] = False,
 ) -> None:
-    """Durable, tiered memory for AI agents, searched by words and by meaning, offline."""
+    """Durable, tiered, offline memory for AI agents, with keyword and semantic search."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 

@@ -35,7 +35,7 @@ def test_a_scope_is_shared_and_taken_back(memento):
     own = memento("retrieve", "how do deploys go?", "--own", *theirs)
     assert own.out.startswith("nothing found")
     taken = memento("scopes", "unshare", "ops", "--with", "acme/rami")
-    assert taken.out == "not shared any more\n"
+    assert taken.out == "no longer shared\n"
     assert memento("scopes", "unshare", "ops", "--with", "acme/rami").out == "it was not shared\n"
     assert memento("scopes", "list", *theirs).out == "nothing here\n"
     assert memento("retrieve", "how do deploys go?", *theirs).out.startswith("nothing found")

@@ -29,7 +29,7 @@ def test_sleep_says_what_it_does_and_can_be_undone(run):
     """First what it would do, then that it did, then back."""
     assert "duplicates looked at 2, changed 1" in run("sleep", "--dry-run")
     said = run("sleep", "--seconds", "5")
-    assert "memento undo --run 1 takes it back" in said
+    assert "to undo: memento undo --run 1" in said
     assert json.loads(run("list", "--json"))["memories"][0]["id"] == "bike-always-there"
     run("undo", "--run", "1")
     assert len(json.loads(run("list", "--json"))["memories"]) == 2
