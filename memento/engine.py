@@ -587,7 +587,7 @@ class Engine:
         if self.embedding is not None and "embedder" not in self.indexer.trouble:
             found += doctor.stale_vectors(self.embedding.known_model)
         if others := self.indexer.refused_unseen(sees):
-            detail = f"{others} texts of other namespaces were refused"
+            detail = f"{others} texts of other namespaces refused"
             found.append(Finding("embedder", ok=False, detail=detail))
         found += self._examine_index(repair=repair)
         if owed := self.ledger.read(erasure.owed):
@@ -606,12 +606,12 @@ class Engine:
         except TierUnavailable as error:
             return [Finding("index", ok=False, detail=str(error))]
         if sound:
-            return [Finding("index", ok=True, detail="searching for stored vectors finds them")]
+            return [Finding("index", ok=True, detail="stored vectors find themselves")]
         detail = f"damaged: {self._long.reason}"
         if not repair:
             return [Finding("index", ok=False, detail=detail)]
         self.indexer.want_index()
-        return [Finding("index", ok=True, detail=f"{detail}; it will be rebuilt", repaired=True)]
+        return [Finding("index", ok=True, detail=f"{detail}; it is rebuilt", repaired=True)]
 
     @traced("flush", lambda done: {"done": done})
     def flush(

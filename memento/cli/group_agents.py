@@ -266,7 +266,7 @@ def _ask(titles: Sequence[str], *, undo: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise InvalidInput(
-            "--yes", "is required without a terminal to ask for confirmation; or name the agents"
+            "--yes", "is required when there is no terminal for confirmation; or specify the agents"
         )
     said = f"Remove memento from {', '.join(titles)}?" if undo else f"Set up {', '.join(titles)}?"
     if not typer.confirm(said, default=True, err=True):
@@ -306,7 +306,7 @@ def onboard(
     lines += [f"{path}: {why}" for path, why in done.unread.items()]
     if not mine and done.new:
         lines.append(
-            "they are in quarantine; if you trust the repository, run `memento onboard --mine`"
+            "they were quarantined; if you trust the repository, run `memento onboard --mine`"
         )
     return Shown(done._asdict() | {"scope": where}, lines)
 

@@ -272,7 +272,7 @@ def _last(memory: MemoryManager, *, yes: bool) -> tuple[int | None, int | None]:
         warn(line)
     if not yes:
         if not sys.stdin.isatty():
-            problem = f"is required without a terminal; or specify the number {found.number}"
+            problem = f"is required when there is no terminal; or specify the number {found.number}"
             raise InvalidInput("--yes", problem)
         if not typer.confirm("Undo this?", err=True):
             raise typer.Abort

@@ -76,7 +76,7 @@ def set_(
         option("--metadata", metavar="NAME=VALUE", help="Set a metadata field; -NAME removes it."),
     ] = None,
     tier: Annotated[Tier | None, option("--tier", help="Tier to move it to.")] = None,
-    kind: Annotated[Kind | None, option("--kind", help="What kind of statement it is.")] = None,
+    kind: Annotated[Kind | None, option("--kind", help="Kind of statement.")] = None,
     importance: Annotated[
         float | None, option("--importance", help="Importance, from 0 to 1.")
     ] = None,
@@ -103,7 +103,7 @@ def set_(
             "--expires-in",
             parser=_expiry,
             metavar="TIME",
-            help="Hide it after this time, such as 7d; or never.",
+            help="Hide it after this time, such as 7d, or never.",
         ),
     ] = None,
     pin: Annotated[
@@ -265,7 +265,7 @@ def _edited(text: str, old: Memory) -> tuple[Path, str]:
     """Let the user edit a text; return the file and its new content."""
     named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not named and not (sys.stdin.isatty() and sys.stdout.isatty()):
-        problem = "must be set without a terminal; or use `memento correct` or `memento set`"
+        problem = "must be set when there is no terminal; or use `memento correct` or `memento set`"
         raise InvalidInput("$EDITOR", problem)
     editor = named or "vi"
     number, name = tempfile.mkstemp(".md", f"memento-{short(old.id)[:20]}-".replace("/", "-"))

@@ -197,7 +197,7 @@ def _agree_to(plan: Synced) -> None:
     """Show what would change and ask for confirmation; refuse if stdin is not a terminal."""
     if not sys.stdin.isatty():
         raise InvalidInput(
-            "--yes", "is required without a terminal to ask for confirmation; or use --dry-run"
+            "--yes", "is required when there is no terminal for confirmation; or use --dry-run"
         )
     for line in _vault_lines(plan):
         typer.echo(line, err=True)
@@ -510,7 +510,7 @@ def _confirm(memory: MemoryManager, planned: Erasure, *, derived: bool) -> None:
     """Show the memories and ask for confirmation; refuse if stdin is not a terminal."""
     if not sys.stdin.isatty():
         raise InvalidInput(
-            "--yes", "is required to erase without a terminal to ask for confirmation"
+            "--yes", "is required to erase when there is no terminal for confirmation"
         )
     doomed = planned.ids + (planned.derived if derived else ())
     for memory_id in doomed[:MOST_NAMED]:

@@ -83,7 +83,7 @@ def add(
         Tier | None,
         option("--tier", help="Tier to store it in; if not specified, importance decides."),
     ] = None,
-    kind: Annotated[Kind, option("--kind", help="What kind of statement it is.")] = Kind.FACT,
+    kind: Annotated[Kind, option("--kind", help="Kind of statement.")] = Kind.FACT,
     importance: Annotated[
         float | None,
         option("--importance", help="Importance from 0 to 1; estimated if not specified."),
@@ -220,7 +220,7 @@ def ingest(
     document: Annotated[
         bool,
         option(
-            "--document", help="Track the file: hide memories of text that it no longer contains."
+            "--document", help="Track the file: hide memories whose text it no longer contains."
         ),
     ] = False,
     wait: Annotated[

@@ -167,7 +167,7 @@ def approve(
     found = memory.quarantine.list(source=source, limit=1_000_000)
     if found and not yes:
         if not sys.stdin.isatty():
-            raise InvalidInput("--yes", "is required without a terminal to ask for confirmation")
+            raise InvalidInput("--yes", "is required when there is no terminal for confirmation")
         for one in found:
             warn(f"{one.id}  {one_line(one.text)}")
         if not typer.confirm(f"Approve {counted(len(found))}?", err=True):

@@ -270,7 +270,7 @@ def filters_of(
             "--until",
             parser=moment_of,
             metavar="MOMENT",
-            help="Only what was said before this time; formats as for --since.",
+            help="Only what was said before this time; same formats as --since.",
         ),
     ] = None,
     as_of: Annotated[

@@ -77,7 +77,7 @@ SPOKEN = (
     ("store it with documents.add", INGEST),
     ("pass a document to documents.add", INGEST),
     ("embedder: is None, so this store cannot", "--embedder none cannot"),
-    ("flush(wait=True) waits for them", "until then their words find them"),
+    ("flush(wait=True) waits for them", "until then, only keyword search finds them"),
 )
 """Phrases of the library's messages, and their replacements on the command line."""
 

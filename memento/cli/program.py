@@ -203,7 +203,7 @@ def _misused(error: Exception, args: Sequence[str], *, as_json: bool) -> int:
     if type(error).__name__ == "NoSuchOption" and any(
         one.startswith("-") and not _OPTION.fullmatch(one) for one in args
     ):
-        problem += "; put -- before a text that begins with a dash"
+        problem += "; put -- before text that begins with a dash"
     return fail(f"{problem}; see `{command} --help`", USAGE, as_json=as_json)
 
 

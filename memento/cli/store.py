@@ -73,7 +73,8 @@ class Store(NamedTuple):
         root_option.set(home.root_option(root))
         if not (there or self.make):
             problem = (
-                "contains no store; specify another with --root, or create one with `memento add`"
+                "contains no store; specify its folder with --root, or create a store with "
+                "`memento add`"
             )
             raise StoreUnusable(root, problem)
         memory = open_at(self.address, self.namespace, self.embedder)

@@ -125,7 +125,8 @@ class Resident:
         """
         if asked.get("make") is False and not (self.root / layout.LEDGER).exists():
             problem = (
-                "contains no store; specify another with --root, or create one with `memento add`"
+                "contains no store; specify its folder with --root, or create a store with "
+                "`memento add`"
             )
             raise StoreUnusable(self.root, problem)
         how = asked.get("namespace", "default"), asked.get("embedder", "default")

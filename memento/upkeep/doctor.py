@@ -48,10 +48,10 @@ _FOLDED = 100
 _READ = 100
 """Memories of each namespace whose statements are read again to be compared."""
 
-STALE = "stale (a later state was written, but the disk lost it)"
-NEWER = "indexed with text they never had (they may be stale, and that text the latest)"
-AGAIN = "restore a backup, or run `memento doctor --salvage` and add them again"
-SALVAGE = "`memento doctor --salvage` builds a new ledger from all intact memories"
+STALE = "stale, a later state of them was written and the disk lost it"
+NEWER = "indexed with a text that they never had: perhaps they are stale, and that was their latest"
+AGAIN = "restore a backup, or `memento doctor --salvage` and add them again"
+SALVAGE = "`memento doctor --salvage` makes a new ledger of all intact memories"
 
 
 class Damage(NamedTuple):
@@ -130,7 +130,7 @@ def _found(check: str, look: Callable[[], str | Damage], *, repair: bool) -> Fin
         if found.cure is None or not repair:
             return Finding(check, ok=False, detail=found.detail)
         found.cure()
-        return Finding(check, ok=True, detail=found.detail, repaired=True)
+        return Finding(check, ok=True, detail=f"{found.detail}; mended", repaired=True)
     except StoreClosed:
         raise
     except StoreError as error:  # damage that prevents the check
@@ -143,8 +143,8 @@ def _around(ledger: Ledger) -> Iterator[Finding]:
         yield Finding("reserve", ok=False, detail=ledger.reserve_trouble)
     if ledger.locks_lost:
         detail = (
-            "other code in this process, such as sqlite3.connect, open() or a copy, closed"
-            " ledger.db and thereby released the locks on it; close this memory and open it again"
+            "something else in this process closed ledger.db and so dropped the locks on it, such"
+            " as sqlite3.connect, open() or a copy; close this memory and open it again"
         )
         yield Finding("locks", ok=True, detail=detail)
     try:
@@ -154,14 +154,14 @@ def _around(ledger: Ledger) -> Iterator[Finding]:
     else:
         if left:
             detail = (
-                f"{', '.join(left)}: not known to be part of this store, so never changed or"
-                " deleted, not even by erase; move your own files elsewhere and delete the rest"
+                f"{', '.join(left)}: not proven to be this store's, so neither changed nor deleted,"
+                " not by erase either; move what is yours elsewhere, and delete the rest yourself"
             )
             yield Finding("other files", ok=False, detail=detail)
     if left := _beside(ledger):
         detail = (
-            f"{', '.join(left)}: left beside the store by a restore that was killed, unless one is"
-            " running; the next restore removes it if it contains only files of a restore"
+            f"{', '.join(left)}: beside the store, left by a restore that was killed, unless one is"
+            " running; the next restore removes it if nothing but its own is in it"
         )
         yield Finding("beside the store", ok=True, detail=detail)
 
@@ -177,7 +177,7 @@ def _beside(ledger: Ledger) -> list[str]:
 
 def _structure(ledger: Ledger) -> str | Damage:
     problems = ledger.quick_check()
-    return Damage("; ".join([*problems, SALVAGE])) if problems else "the file is intact"
+    return Damage("; ".join([*problems, SALVAGE])) if problems else "the file is sound"
 
 
 def _contents(ledger: Ledger, sees: Sees) -> str | Damage:
@@ -203,19 +203,19 @@ def _history(ledger: Ledger, sees: Sees) -> str | Damage:
 _COUNTED: dict[str, tuple[Callable[[Session], tuple[int, ...]], str]] = {
     "links and events": (
         lambda c: (checks.changed_links(c), checks.changed_events(c)),
-        f"{{}} links and {{}} events were changed outside memento; {SALVAGE}",
+        f"{{}} links and {{}} events changed outside memento; {SALVAGE}",
     ),
     "changes": (
         lambda c: (changes.CHANGES.damaged(c),),
-        "{} change records were changed outside memento and cannot be undone",
+        "{} changes were changed outside memento, and cannot be undone",
     ),
     "sessions": (
         lambda c: (session_rows.SESSIONS.damaged(c), session_rows.CHECKPOINTS.damaged(c)),
-        "{} sessions and {} checkpoints were changed outside memento and are ignored",
+        "{} sessions and {} checkpoints were changed outside memento; no answer has them",
     ),
     "scopes": (
         lambda c: (scope_rows.SCOPES.damaged(c), scope_rows.SHARES.damaged(c)),
-        "{} scopes and {} shares were changed outside memento and are ignored",
+        "{} scopes and {} shares were changed outside memento; no answer heeds them",
     ),
 }
 """Checks that only count changed rows: the function that counts them, and the message."""
@@ -225,7 +225,7 @@ def _counted(
     ledger: Ledger, count: Callable[[Session], tuple[int, ...]], said: str
 ) -> str | Damage:
     changed = ledger.read(count)
-    return Damage(said.format(*changed)) if any(changed) else "all match their checksums"
+    return Damage(said.format(*changed)) if any(changed) else "each matches its checksum"
 
 
 def _named(
@@ -253,15 +253,15 @@ def _fulltext(ledger: Ledger, sees: Sees) -> str | Damage:
     wrong, newer = ledger.read(checks.unindexed_rows)
     sound = ledger.words_intact()
     if sound and not wrong:
-        return "consistent with the memories"
+        return "agrees with the memories"
     stale = ledger.read(checks.stale_rows)
     if (stale or newer) and sound:  # a damaged index tells nothing about rows
-        detail = f"{wrong} memories are indexed incorrectly"
+        detail = f"{wrong} memories are indexed wrongly"
         if newer and not stale:
             detail = f"{_named(ledger, newer, sees, NEWER)}; compare them with a backup"
-        return Damage(f"{detail}; the index was left unchanged")
+        return Damage(f"{detail}; the index is left as it is")
     return Damage(
-        f"{wrong} memories are indexed incorrectly" if wrong else "the index is damaged",
+        f"{wrong} memories are indexed wrongly" if wrong else "the index is damaged",
         lambda: ledger.write(lambda c: c.words.rebuild()),
     )
 
@@ -269,9 +269,9 @@ def _fulltext(ledger: Ledger, sees: Sees) -> str | Damage:
 def _strays(ledger: Ledger) -> str | Damage:
     strays = {table: count for table, count in ledger.read(checks.stray_rows).items() if count}
     if not strays:
-        return "no orphaned rows"
+        return "none without its memory"
     detail = ", ".join(f"{count} in {table}" for table, count in sorted(strays.items()))
-    return Damage(f"orphaned rows: {detail}", lambda: ledger.write(checks.drop_strays))
+    return Damage(f"without their memory: {detail}", lambda: ledger.write(checks.drop_strays))
 
 
 def _dynamics(ledger: Ledger, settings: Dynamics, association: Association) -> str | Damage:
@@ -281,7 +281,7 @@ def _dynamics(ledger: Ledger, settings: Dynamics, association: Association) -> s
         lambda c: sum(co_use.differing(c, ns, association, agent) for ns in spaces)
     )
     if not differing and not linked:
-        return "consistent with the events"
+        return "agree with the events"
 
     def fold_again() -> None:
         ledger.write(strength_fold.drop_rows)
@@ -291,9 +291,9 @@ def _dynamics(ledger: Ledger, settings: Dynamics, association: Association) -> s
         while ledger.write(lambda c: co_use.catch_up(c, association, agent)):
             pass
 
-    detail = f"{len(differing)} of {_FOLDED} rows or fewer do not match their events"
+    detail = f"{len(differing)} of {_FOLDED} rows or fewer are not what their events add up to"
     if linked:
-        detail = f"{detail}, nor do the links of {linked} memories"
+        detail = f"{detail}, and the links of {linked} memories are not"
     return Damage(detail, fold_again)
 
 
@@ -302,7 +302,7 @@ def _claims(ledger: Ledger, rules: Conflicts) -> str | Damage:
     spaces = [ns for ns, _ in ledger.read(namespaces.every)]
     wrong = ledger.read(lambda c: sum(settling.misread(c, ns, rules, _READ) for ns in spaces))
     if not wrong:
-        return "consistent with the statements"
+        return "agree with the statements"
 
     def read_again() -> None:
         ledger.write(claim_rows.drop_all)
@@ -314,7 +314,7 @@ def _claims(ledger: Ledger, rules: Conflicts) -> str | Damage:
                 )
                 before = ledger.write(step)
 
-    return Damage(f"the stored statements of {wrong} memories do not match their text", read_again)
+    return Damage(f"the numbers of {wrong} memories are not those of what they say", read_again)
 
 
 def _vectors(ledger: Ledger) -> str | Damage:
@@ -327,4 +327,4 @@ def _vectors(ledger: Ledger) -> str | Damage:
         return Damage(f"{len(unowed)} memories have no vector and are not queued", owe)
     owed = ledger.read(vectors.backlog_size)
     waiting = sum(count for op, count in owed.items() if op != "embed")
-    return f"{owed.get('embed', 0)} to be embedded, {waiting} waiting to be sent to Chroma"
+    return f"{owed.get('embed', 0)} still to be embedded, {waiting} on their way into Chroma"

@@ -73,7 +73,7 @@ def test_retrieve_explains_itself(memento):
     explained = memento("retrieve", "kettle", "--explain").out
     assert "% sure: " in explained
     assert "found by text #1" in explained
-    assert "the query's words, in it and in the turns beside it" in explained
+    assert "the query's words, in this and in neighbouring turns" in explained
 
 
 def test_explain_has_one_wording(memento, tmp_path):

@@ -77,7 +77,7 @@ def test_what_was_refused_is_told_to_its_own_namespace_only(store, caplog):
     assert not store.of("a").flush(wait=True, timeout=20)
     assert told(store.of("b")) == store.alone
     found = {f.check: f for f in store.of("b").store.doctor()}
-    assert found["embedder"].detail == "1 texts of other namespaces were refused"
+    assert found["embedder"].detail == "1 texts of other namespaces refused"
     assert (
         ID
         in {f.check: f for f in store.of("b").store.doctor(all_namespaces=True)}["embedder"].detail

@@ -239,7 +239,7 @@ def test_many_changed_rows_are_counted_and_some_named(filled):
     assert detail.startswith("33 changed outside memento: ")
     assert len(re.findall(r"[0-9a-f]{8}-", detail)) == MOST_NAMED
     assert detail.endswith(
-        " ...; `memento doctor --salvage` builds a new ledger from all intact memories"
+        " ...; `memento doctor --salvage` makes a new ledger of all intact memories"
     )
 
 
@@ -289,7 +289,7 @@ def test_vectors_that_nobody_owes_are_owed_again(open_memory):
     memory._engine.indexer.stop(10)
     memory.add_many(["a", "b"])
     assert report(memory) == {}
-    assert "2 to be embedded" in {f.check: f.detail for f in memory.store.doctor()}["vectors"]
+    assert "2 still to be embedded" in {f.check: f.detail for f in memory.store.doctor()}["vectors"]
     memory.flush()
     do(memory, "DELETE FROM backlog")
     assert "2 memories have no vector" in report(memory)["vectors"].detail

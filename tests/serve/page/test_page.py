@@ -471,7 +471,7 @@ def test_moments_are_compared(visitor):
     text = visitor.get("/compare?since=2026-02-20&until=2026-02-23").text
     assert "I have moved to Utrecht" in text
     assert "<strong>2</strong> replaced" in text
-    assert "Nothing differs" in visitor.get("/compare?since=2025-01-01&until=2025-01-02").text
+    assert "Nothing changed between" in visitor.get("/compare?since=2025-01-01&until=2025-01-02").text
 
 
 def test_links_stay_few(visitor, memory):
@@ -481,7 +481,7 @@ def test_links_stay_few(visitor, memory):
         memory.add(f"Spoke {at}", related=[hub.id])
     text = visitor.get(f"/links?m={hub.id}").text
     assert len(re.findall(r'<circle class="\w', text)) == graph.MOST + 1
-    assert "20 more are not drawn" in text
+    assert "20 more are not shown" in text
     assert len(text) <= 60_000
 
 
