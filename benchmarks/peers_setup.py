@@ -78,13 +78,14 @@ PEERS = (
         "memento",
         "memento",
         (MAIN_DEPENDENCIES,),
-        "`MemoryManager(root)`, all defaults; speaker, session and time of a turn in their fields",
+        "`MemoryManager(root)`, all defaults; speaker, session and time of each turn in their own "
+        "fields",
     ),
     Peer(
         "memento-text",
         "memento, bare texts",
         (MAIN_DEPENDENCIES,),
-        "the same, given the very strings the others get and nothing else",
+        "the same, but given exactly the same strings as the others",
         place="memento",
         speed=False,
     ),
@@ -111,13 +112,13 @@ PEERS = (
         "mem0, infer=False",
         ("mem0ai==2.2.1",),
         "its default store (Qdrant in a folder, `on_disk`), `add(..., infer=False)`, `search`; "
-        "by vectors alone, as `pip install mem0ai` gives it",
+        "vectors only, as installed by `pip install mem0ai`",
     ),
     Peer(
         "mem0-words",
         "mem0, infer=False, keywords",
         ("mem0ai[nlp]==2.2.1", "fastembed==0.9.1"),
-        "the same with its keyword half, for which spaCy and fastembed download models at run time",
+        "the same plus keyword search, for which spaCy and fastembed download models at run time",
         online=True,
     ),
     Peer(
@@ -125,19 +126,19 @@ PEERS = (
         "MemPalace",
         ("mempalace==3.11.0", "chromadb==1.5.9"),
         "one drawer per text, `get_collection(...).upsert`, `search_memories` with the default "
-        "strategy: vectors, ranked again with BM25",
+        "strategy: vectors, reranked with BM25",
     ),
     Peer(
         "neuromemory",
         "neuromemory-ai",
         ("neuromemory-ai==0.2.1",),
-        "`Memory(path, embedding=...)`, which it recommends, `add`, `recall`",
+        "`Memory(path, embedding=...)`, as its documentation recommends, `add`, `recall`",
     ),
     Peer(
         "neuromemory-words",
         "neuromemory-ai, no embedder",
         ("neuromemory-ai==0.2.1",),
-        "`Memory(path)`, full text alone, `add`, `recall`",
+        "`Memory(path)`, full-text search only, `add`, `recall`",
         place="neuromemory",
     ),
 )

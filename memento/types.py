@@ -435,8 +435,8 @@ _EXACT = "exact"
 _NAMED = "the query names its key or an alias: before all hits that are not named"
 _LITERAL = "it has the exact quotation or identifier: before all hits that do not"
 BECAUSE = {
-    "window": "the query's words, in it and in the turns beside it",
-    "cover": "share of the query's words that are there",
+    "window": "the query's words, in this and in neighbouring turns",
+    "cover": "share of the query's words that it contains",
     "meaning": "close in meaning",
     "own_meaning": "close in meaning by itself",
     "session_meaning": "its conversation is close in meaning",
@@ -449,15 +449,15 @@ BECAUSE = {
     "user": "not said by an assistant or a tool",
     "opens": "opens its conversation",
     "standing": "a standing instruction",
-    "form": "has the kind of answer that is asked for",
+    "form": "has the kind of answer asked for",
     "answers": "follows a question like this one",
     "importance": "important",
     "use": "used often or lately",
     "belief": "confirmed or doubted",
     "worth": "worth keeping",
-    "associated": "used together with others that were found",
-    "levelled": "its lead is reduced, as past use counts more than small differences",
-    "reranked": "reads like the answer to the reranker",
+    "associated": "used together with other hits",
+    "levelled": "lead reduced, because past use outweighs small differences",
+    "reranked": "rated as an answer by the reranker",
 }
 """Each kind of evidence in words; the names are those of `RetrieveConfig.weights`."""
 BLOCK = "\N{FULL BLOCK}"
@@ -577,7 +577,7 @@ class Hit:
         parts = [
             ", ".join(filter(None, told)),
             f"found by {ranks}" if ranks else "",
-            f"stands for {len(self.folded)} more that say the same" if self.folded else "",
+            f"stands for {len(self.folded)} more with the same content" if self.folded else "",
             f"a newer one exists: {self.newer}" if self.newer else "",
             f"in conflict with {', '.join(self.conflicts)}" if self.conflicts else "",
         ]
@@ -608,7 +608,7 @@ class Hit:
         first = sorted(gaps.items(), key=lambda gap: (-gap[1], gap[0]))[:_REASONS]
         told = [f"{BECAUSE.get(name, name)} ({gap:+.2f})" for name, gap in first if gap >= _TELLING]
         if sum(gaps.values()) < 0 or not told:
-            return "before the next: newer than a similar one, or not the question"
+            return "before the next: newer than a similar one, or not a question"
         return f"before the next: {'; '.join(told)}"
 
 

@@ -191,15 +191,15 @@ def test_it_is_said_when_a_store_is_made(place, root, capsys, caplog):
     named = [] if root is None else ["--root", root]
     for said in (1, 0):
         assert main(["add", "Tea", *named]) == 0
-        assert capsys.readouterr().err.count("made a new store in") == said
+        assert capsys.readouterr().err.count("created a new store in") == said
     folder = Path(root).absolute() if root else place / ".local/share/memento"
-    assert f"made a new store in {folder}" in caplog.text
+    assert f"created a new store in {folder}" in caplog.text
 
 
 def test_looking_makes_no_store(place, capsys):
     """Only a command that writes memories does."""
     assert main(["list"]) == 4
-    assert f"{place}/.local/share/memento: holds no store" in capsys.readouterr().err
+    assert f"{place}/.local/share/memento: contains no store" in capsys.readouterr().err
     assert main(["observe", "--user", "I live in Porto", "--dry-run"]) == 0
     assert "made" not in capsys.readouterr().err
     assert not (place / ".local").exists()

@@ -46,10 +46,10 @@ def _of_agent(agent: Agent, run: Program) -> Iterator[Finding]:
         yield Finding(agent.name, ok=False, detail=str(error))
         return
     if missing:
-        mend = f"not as `memento setup {agent.name}` writes it: {', '.join(missing)}"
+        mend = f"does not match what `memento setup {agent.name}` writes: {', '.join(missing)}"
         yield Finding(agent.name, ok=False, detail=mend)
         return
-    program = shutil.which(agent.program) or "its program is not on the path"
+    program = shutil.which(agent.program) or "its program is not on PATH"
     yield Finding(agent.name, ok=True, detail=f"set up; {program}")
     yield _played(agent, run)
 
@@ -74,7 +74,7 @@ def _played(agent: Agent, run: Program) -> Finding:
             took = time.perf_counter() - began
     except (OSError, subprocess.SubprocessError) as error:
         return Finding(name, ok=False, detail=f"{event} fails: {error}")
-    slow = f", which is slow: more than {SLOW * 1000:.0f} ms" if took > SLOW else ""
+    slow = f" (slow: over {SLOW * 1000:.0f} ms)" if took > SLOW else ""
     return Finding(name, ok=True, detail=f"answers {event} in {took * 1000:.0f} ms{slow}")
 
 
@@ -82,7 +82,7 @@ def _log() -> Finding:
     """Report the last line of the hooks' log, and whether hooks are turned off."""
     path: Path = state_folder() / "hooks.log"
     said = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
-    detail = f"last fault: {cut(said[-1], _SHOWN)} ({path})" if said else "no faults"
+    detail = f"last error: {cut(said[-1], _SHOWN)} ({path})" if said else "no errors"
     if (switch := os.environ.get("MEMENTO_HOOKS", "")) in ("off", "0"):
-        detail = f"MEMENTO_HOOKS={switch}: they are off"
+        detail = f"turned off by MEMENTO_HOOKS={switch}"
     return Finding("hooks", ok=True, detail=detail)

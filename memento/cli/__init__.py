@@ -5,10 +5,10 @@ If ``memento`` is not on your PATH, use ``python -m memento`` instead.
 Exit status: 0 success, even if nothing was found; 1 a problem was found or work remains
 (``doctor``, ``undo``); 2 invalid command or argument; 3 no such memory, or nothing to
 undo; 4 the store cannot be used; 5 any other error; 130 interrupted. Errors are printed to stderr
-as a single line that says what to do, or with ``--json`` as a JSON object with ``error`` and
+as a single line that explains what to do, or with ``--json`` as a JSON object with ``error`` and
 ``status``.
 
-With ``--json`` every command prints one object: a single item with its fields, or several items
+With ``--json``, every command prints one object: a single item with its fields, or several items
 under a plural name (``memories``, ``hits``, ``changes``, ``sessions`` ...). ``notes`` lists
 messages about side effects, such as a memory that was replaced; it is absent if there are none.
 """

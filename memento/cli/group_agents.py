@@ -40,50 +40,54 @@ def mcp(
     scope: Annotated[
         str | None,
         option(
-            "--scope", help="Scope in which the agent works. Default: the project of the folder."
+            "--scope", help="Scope the agent works in. Default: the project of the current folder."
         ),
     ] = None,
     everywhere: Annotated[
-        bool, option("--everywhere", help="Use no scope, whatever the folder.")
+        bool, option("--everywhere", help="Use no scope, regardless of the folder.")
     ] = False,
     read_only: Annotated[bool, option("--read-only", help="Offer only the recall tool.")] = False,
-    more: Annotated[bool, option("--more", help="Also offer the tools history and rate.")] = False,
+    more: Annotated[bool, option("--more", help="Also offer the history and rate tools.")] = False,
     tokens: Annotated[
-        int, option("--tokens", help="Maximum number of tokens in one answer, 100 to 10,000.")
+        int, option("--tokens", help="Maximum number of tokens per answer, 100 to 10,000.")
     ] = 4_000,
     print_tools: Annotated[
-        bool, option("--print-tools", help="Print the tools as a model sees them, and exit.")
+        bool, option("--print-tools", help="Print the tools as a model sees them and exit.")
     ] = False,
     alone: Annotated[
-        bool, option("--alone", help="Open the store in this process instead of a shared one.")
+        bool, option("--alone", help="Open the store in this process, not in a shared one.")
     ] = False,
     http: Annotated[
         str | None,
-        option("--http", metavar="[HOST:]PORT", help="Serve HTTP, to clients with a token."),
+        option("--http", metavar="[HOST:]PORT", help="Serve over HTTP to clients with a token."),
     ] = None,
     add_token: Annotated[
         str | None,
-        option("--add-token", metavar="NAME", help="Make a token and print it, once."),
+        option(
+            "--add-token",
+            metavar="NAME",
+            help="Create a token and print it; it is shown only once.",
+        ),
     ] = None,
     trust: Annotated[
-        str, option("--trust", help="With --add-token: agent, tool, web or import.")
+        str, option("--trust", help="With --add-token: trust class (agent, tool, web or import).")
     ] = "agent",
     list_tokens: Annotated[
-        bool, option("--list-tokens", help="List who has a token, and its rights.")
+        bool, option("--list-tokens", help="List the tokens and their rights.")
     ] = False,
     revoke_token: Annotated[
-        str | None, option("--revoke-token", metavar="NAME", help="Refuse a token from now on.")
+        str | None, option("--revoke-token", metavar="NAME", help="Revoke a token.")
     ] = None,
 ) -> None:
     """Run an MCP server for an agent.
 
-    The server uses standard input and output, and runs until the agent disconnects. All agents of a
-    store share one process that keeps it open. The first agent starts that process, and it ends
-    when no agent has used it for a while.
+    The server uses standard input and output, and runs until the agent disconnects. All agents that
+    use a store share one process, which keeps the store open. The first agent starts this process;
+    it exits when no agent has used it for a while.
 
-    With --http (extra mcp), the server runs until the command is ended, and answers only clients
-    with a token. A token is bound to the namespace, the scope, --read-only and --trust that were
-    given with --add-token.
+    With --http, which requires the mcp extra, the server runs until you stop the command, and
+    serves only clients that have a token. A token is bound to the namespace, scope, --read-only and
+    --trust that were specified with --add-token.
     """
     if add_token:
         _add_token(store, add_token, scope or "", trust, read_only=read_only)
@@ -109,7 +113,7 @@ def _stdio(settings: Settings, print_tools: bool) -> None:
 
 def _add_token(store: Store, name: str, scope: str, trust: str, *, read_only: bool) -> None:
     if trust == Trust.USER:
-        raise InvalidInput("--trust", "a model is behind an agent, so never as the user")
+        raise InvalidInput("--trust", "must not be user: what an agent writes comes from a model")
     if not store.exists:
         store._replace(make=True).open().close()
     typer.echo(
@@ -126,7 +130,7 @@ def _add_token(store: Store, name: str, scope: str, trust: str, *, read_only: bo
 
 def _list_tokens(store: Store) -> None:
     for one in tokens_of.listed(store.root):
-        rights = "reads" if one.rights == "read" else f"reads, and writes as {one.trust}"
+        rights = "read" if one.rights == "read" else f"read, and write as {one.trust}"
         typer.echo(f"{one.name}  {one.namespace}  {one.scope or 'everywhere'}  {rights}")
 
 
@@ -144,19 +148,17 @@ def init(
     *,
     here: Annotated[
         bool,
-        option(
-            "--here", help="Keep the memories of this folder in a store of its own, agent_memory."
-        ),
+        option("--here", help="Give the current folder a store of its own, agent_memory."),
     ] = False,
     yes: Annotated[bool, option("--yes", "-y", help="Set up the agents without asking.")] = False,
 ) -> Shown:
-    """Create the store, and set up the agents found here.
+    """Create the store and set up the agents found here.
 
-    Reports what it found: the store, the agents, and the repository in this folder. Running it
+    Reports the store, the agents, and any repository in the current folder. Running the command
     again changes nothing.
     """
     if here and store.named is not None:
-        raise InvalidInput("--here", "contradicts --root")
+        raise InvalidInput("--here", "cannot be combined with --root")
     store = store._replace(named=home.NAME) if here else store
     with store.open() as memory:
         kept = sum(memory.store.stats().tiers.values())
@@ -165,11 +167,15 @@ def init(
     scope = project_scope(Path.cwd())
     lines = [f"store: {store.root}, {counted(kept)}", *done.lines]
     if not found:
-        lines.append(f"no agent found on this machine; known: {', '.join(AGENTS)}")
+        lines.append(f"no agents found on this machine; supported: {', '.join(AGENTS)}")
     if scope:
-        lines.append(f"repository: {scope}; `memento onboard` reads its documents and history")
+        lines.append(
+            f"repository: {scope}; run `memento onboard` to read its documents and history"
+        )
     if found:
-        lines.append('try: say "I always deploy on Thursdays." to an agent, ask in a new session')
+        lines.append(
+            'try: tell an agent "I always deploy on Thursdays." and ask about it in a new session'
+        )
     told = {"store": store.root, "memories": kept, "scope": scope, **done.value}
     return Shown(told, lines, status=done.status, notes=done.problems)
 
@@ -185,26 +191,26 @@ def setup(
     agents: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[AGENT...]", help=f"{', '.join(AGENTS)}. Default: those found here."
+            metavar="[AGENT...]", help=f"{', '.join(AGENTS)}. Default: the agents found here."
         ),
     ] = None,
     *,
-    undo: Annotated[
-        bool, option("--undo", help="Remove memento from the configuration again.")
+    undo: Annotated[bool, option("--undo", help="Remove memento from the configuration.")] = False,
+    dry_run: Annotated[
+        bool, option("--dry-run", help="Only show the changes, as a patch.")
     ] = False,
-    dry_run: Annotated[bool, option("--dry-run", help="Only show the change, as a patch.")] = False,
-    yes: Annotated[bool, option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     root: Root = None,
 ) -> Shown:
     """Connect coding agents to memento, or disconnect them.
 
-    Adds hooks, the MCP server and a skill to the configuration of each agent. Nothing else in these
-    files is changed, and --undo removes only what memento added. Without AGENT, all agents on this
-    machine are set up.
+    Adds hooks, the MCP server and a skill to each agent's configuration. Nothing else in those
+    files is changed, and --undo removes only what memento added. If you don't specify an AGENT, all
+    agents on this machine are set up.
     """
     chosen = agents_of(agents or [])
     done = _set_up(chosen, Program.here(root), undo=undo, dry_run=dry_run, yes=yes or bool(agents))
-    none = f"no agent found on this machine; known: {', '.join(AGENTS)}"
+    none = f"no agents found on this machine; supported: {', '.join(AGENTS)}"
     empty = "" if chosen else none
     return Shown(done.value, done.lines, empty, done.status, done.problems)
 
@@ -247,11 +253,11 @@ def _set_up(
                 done.lines.append(f"{agent.title}: nothing to do")
             continue
         carry_out(changes)
-        word = ("taken out" if undo else "set up") if changes else "nothing to do"
+        word = ("removed" if undo else "set up") if changes else "nothing to do"
         done.lines.append(f"{agent.title}: {word}")
         done.lines.extend(f"  {one.word:8} {one.path}" for one in changes)
         if agent.next and changes and not undo:
-            done.lines.append(f"  now: {agent.next}")
+            done.lines.append(f"  next: {agent.next}")
     return done
 
 
@@ -259,8 +265,10 @@ def _ask(titles: Sequence[str], *, undo: bool) -> None:
     if not titles:
         return
     if not sys.stdin.isatty():
-        raise InvalidInput("--yes", "is needed without a terminal to ask; or name the agents")
-    said = f"Take memento out of {', '.join(titles)}?" if undo else f"Set up {', '.join(titles)}?"
+        raise InvalidInput(
+            "--yes", "is required when there is no terminal for confirmation; or specify the agents"
+        )
+    said = f"Remove memento from {', '.join(titles)}?" if undo else f"Set up {', '.join(titles)}?"
     if not typer.confirm(said, default=True, err=True):
         raise typer.Abort
 
@@ -269,21 +277,22 @@ def _ask(titles: Sequence[str], *, undo: bool) -> None:
 def onboard(
     memory: MemoryManager,
     folder: Annotated[
-        Path, typer.Argument(help="Folder of the repository. Default: this one.")
+        Path, typer.Argument(help="Folder of the repository. Default: the current folder.")
     ] = Path(),
     *,
     mine: Annotated[
-        bool, option("--mine", help="You wrote or trust it, so its texts need no approval.")
+        bool,
+        option("--mine", help="You wrote or trust this repository, so its text needs no approval."),
     ] = False,
     scope: Annotated[
         str | None,
-        option("--scope", help="Scope of what it says. Default: the project of the folder."),
+        option("--scope", help="Scope of the new memories. Default: the project of the folder."),
     ] = None,
 ) -> Shown:
     """Learn from a repository: documents, history, outline.
 
-    Running it again adds what is new. Without --mine, its texts are quarantined until you approve
-    them.
+    Running the command again adds only what is new. Without --mine, text from the repository is
+    quarantined until you approve it.
     """
     from memento.agents.onboard import onboard as read  # noqa: PLC0415 - used by this command only
     from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
@@ -296,7 +305,9 @@ def onboard(
     lines = [f"{read_of}, an outline of {counted(done.files, 'file')}: {done.new:,} new"]
     lines += [f"{path}: {why}" for path, why in done.unread.items()]
     if not mine and done.new:
-        lines.append("they wait in quarantine; if you trust it: `memento onboard --mine`")
+        lines.append(
+            "they were quarantined; if you trust the repository, run `memento onboard --mine`"
+        )
     return Shown(done._asdict() | {"scope": where}, lines)
 
 
@@ -308,7 +319,7 @@ def demo(
         option("--root", metavar="FOLDER", help="Folder for the store. Default: a temporary one."),
     ] = None,
 ) -> None:
-    """Show in a minute what memento does.
+    """Show what memento does, in about a minute.
 
     The demo remembers a conversation, answers questions about it and shows the source of each
     answer.

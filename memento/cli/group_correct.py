@@ -33,7 +33,7 @@ COMPARING = 10.0
 app = typer.Typer()
 
 FromSource = Annotated[
-    str | None, option("--source", metavar="URI", help="Act on all memories from this address.")
+    str | None, option("--source", metavar="URI", help="Select all memories from this address.")
 ]
 
 
@@ -41,7 +41,8 @@ FromSource = Annotated[
 def forget(
     store: Store,
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="ID|KEY", help="Ids, parts of ids, or keys.")
+        list[str] | None,
+        typer.Argument(metavar="ID|KEY", help="Memory ids, parts of ids, or keys."),
     ] = None,
     *,
     source: FromSource = None,
@@ -54,7 +55,7 @@ def forget(
     With --source, hides all memories from that address and those derived from them.
     """
     if (source is None) == (not ids) or (dry_run and source is None):
-        raise InvalidInput("ID", "give either ids or --source; only --source takes --dry-run")
+        raise InvalidInput("ID", "specify either ids or --source; --dry-run requires --source")
     with store.open() as memory:
         if source is None:
             names = [id_of(memory, one) for one in ids or ()]
@@ -81,7 +82,7 @@ def restore(
     what: Annotated[
         list[str] | None,
         typer.Argument(
-            help="A backup file, or ids, parts of ids, or keys of memories.", metavar="FILE|ID"
+            help="A backup file, or memory ids, parts of ids, or keys.", metavar="FILE|ID"
         ),
     ] = None,
     *,
@@ -92,28 +93,28 @@ def restore(
             "--at",
             parser=moment_of,
             metavar="MOMENT",
-            help="Restore the state that the store had at this moment.",
+            help="Restore the store as it was at this time.",
         ),
     ] = None,
     set_aside: Annotated[
         bool,
         option(
-            "--set-aside", help="With FILE: rename an existing store and keep it, rather than fail."
+            "--set-aside", help="With FILE: rename and keep an existing store instead of failing."
         ),
     ] = False,
 ) -> Shown:
-    """Bring back forgotten memories, or a whole backup.
+    """Restore forgotten memories or a whole backup.
 
-    A single argument that names a file is taken as a backup, and so is any argument given with --at
-    or --set-aside; everything else is an id. With --source, brings back what `memento forget
-    --source` hid.
+    A single argument that is the name of a file is treated as a backup, and so is any argument
+    passed with --at or --set-aside; anything else is treated as an id. With --source, restores the
+    memories that `memento forget --source` hid.
     """
     if (source is None) == (not what):
-        raise InvalidInput("FILE|ID", "give a backup, ids, or --source")
+        raise InvalidInput("FILE|ID", "specify a backup, ids, or --source")
     what = what or []
     if at is not None or set_aside or (len(what) == 1 and Path(what[0]).is_file()):
         if len(what) > 1:
-            raise InvalidInput("FILE", "give one backup, not several")
+            raise InvalidInput("FILE", "specify only one backup")
         return _from_file(Path(what[0]), store.root, at=at, set_aside=set_aside)
     with store.open() as memory:
         back = [] if source is None else memory.quarantine.restore_source(source)
@@ -139,7 +140,7 @@ def _from_file(file: Path, root: Path, *, at: datetime | None, set_aside: bool) 
     done = restore_file(file, root, at=at, set_aside=set_aside)
     moment = "" if done.moment is None else f" as of {done.moment.isoformat()}"
     lines = [f"{done.root}  {counted(done.memories)}{moment}"]
-    lines += [] if done.aside is None else [f"{done.aside}  the store that was there"]
+    lines += [] if done.aside is None else [f"{done.aside}  the previous store"]
     return Shown(done, lines)
 
 
@@ -151,12 +152,10 @@ def correct(
     *,
     occurred_at: Annotated[
         datetime | None,
-        option(
-            "--when", parser=moment_of, metavar="MOMENT", help="Since when the new text is true."
-        ),
+        option("--when", parser=moment_of, metavar="MOMENT", help="When the new text became true."),
     ] = None,
 ) -> Shown:
-    """Replace a memory with a corrected text.
+    """Replace a memory with corrected text.
 
     The new memory supersedes the old one, which stays in the history.
     """
@@ -177,12 +176,10 @@ def changes(
     *,
     since: Annotated[
         datetime | None,
-        option(
-            "--since", parser=moment_of, metavar="MOMENT", help="Only changes since this moment."
-        ),
+        option("--since", parser=moment_of, metavar="MOMENT", help="Only changes since this time."),
     ] = None,
     id: Annotated[  # noqa: A002 - the field's own name
-        str | None, option("--id", help="Only changes to this memory: its id, or part of it.")
+        str | None, option("--id", help="Only changes to this memory (an id or part of one).")
     ] = None,
     run: Annotated[int | None, option("--run", help="Only changes from this run.")] = None,
     limit: Annotated[int, option("-n", "--limit", help="Maximum number of changes.")] = 20,
@@ -218,14 +215,14 @@ def _change_line(one: Change) -> str:
 def undo(
     store: Store,
     change: Annotated[
-        int | None, typer.Argument(help="Number of the change, as `memento changes` shows it.")
+        int | None, typer.Argument(help="Number of the change, as shown by `memento changes`.")
     ] = None,
     *,
     run: Annotated[
-        int | None, option("--run", help="Undo all changes of this run instead.")
+        int | None, option("--run", help="Undo every change in this run instead.")
     ] = None,
     key: Annotated[
-        str | None, option("--key", help="Go back to the previous value of this key instead.")
+        str | None, option("--key", help="Restore the previous value of this key instead.")
     ] = None,
     scope: SlotScope = "",
     force: Annotated[
@@ -235,13 +232,14 @@ def undo(
         bool, option("--yes", "-y", help="Without a number: do not ask for confirmation.")
     ] = False,
 ) -> Shown:
-    """Undo the last change, or the change with a number.
+    """Undo the last change, or a change by its number.
 
-    Without a number, it shows what it will do and asks for confirmation. To redo, undo the undo.
-    Memories that have changed again since are left alone; the exit status is 1 if all were.
+    Without a number, the command shows what it will do and asks for confirmation. To redo a change,
+    undo the undo. Memories that have changed again since then are left unchanged; if that applies
+    to all of them, the exit status is 1.
     """
     if sum(one is not None for one in (change, run, key)) > 1:
-        raise InvalidInput("CHANGE", "give one of a number, --run and --key")
+        raise InvalidInput("CHANGE", "specify only one of: a number, --run, --key")
     with store.open() as memory:
         if key is not None:
             return one_memory(memory.slots.revert(key, scope=scope))
@@ -250,10 +248,10 @@ def undo(
         done = memory.undo(change, run=run, force=force)
         left = [f"{short(name)}  {_why(memory, why)}" for name, why in done.left.items()]
     made = ", ".join(map(str, done.changes))
-    redo = f"; `memento undo {made}` takes that back" if len(done.changes) == 1 else ""
+    redo = f"; to redo: `memento undo {made}`" if len(done.changes) == 1 else ""
     by = f" by change {made}{redo}" if made else ""
     status = 0 if done.changes else NOT_WELL
-    return Shown(done, [f"{counted(len(done.memories))} set back{by}", *left], status=status)
+    return Shown(done, [f"{counted(len(done.memories))} reverted{by}", *left], status=status)
 
 
 def _last(memory: MemoryManager, *, yes: bool) -> tuple[int | None, int | None]:
@@ -267,14 +265,14 @@ def _last(memory: MemoryManager, *, yes: bool) -> tuple[int | None, int | None]:
     newest = memory.list(newest_first=True, limit=1)
     if newest and newest[0].created_at > found.at and newest[0].id not in added:
         one = newest[0]
-        warn(f"{short(one.id)} was added since; `memento forget {short(one.id)}` takes that back")
+        warn(f"{short(one.id)} was added since then; to hide it: `memento forget {short(one.id)}`")
     number = f"change {found.number}" if len(whole) == 1 else f"{len(whole)} changes"
     warn(f"{number}, {found.kind}, {moment(found.at)}")
     for line in _plan(memory, whole):
         warn(line)
     if not yes:
         if not sys.stdin.isatty():
-            problem = f"is needed without a terminal, or the number {found.number}"
+            problem = f"is required when there is no terminal; or specify the number {found.number}"
             raise InvalidInput("--yes", problem)
         if not typer.confirm("Undo this?", err=True):
             raise typer.Abort
@@ -295,21 +293,22 @@ def _plan(memory: MemoryManager, whole: Sequence[Change]) -> Iterable[str]:
                 before = next((state for state in past if state.change == one.number), None)
                 if before is None:
                     continue
-                status = "" if before.status == now.status else f" {before.status}"
-                lines[name] = f"  {short(name)}  is again{status}: {before.text}"
+                same = before.status == now.status
+                becomes = "goes back to" if same else f"becomes {before.status} again"
+                lines[name] = f"  {short(name)}  {becomes}: {before.text}"
         for name in one.added:
             with suppress(NotFound):
-                lines[name] = f"  {short(name)}  is forgotten: {memory.get(name).text}"
+                lines[name] = f"  {short(name)}  will be forgotten: {memory.get(name).text}"
     return lines.values()
 
 
 def _why(memory: MemoryManager, change: int | None) -> str:
     """Return why a memory was left as it is."""
     if change is None:
-        return "left as it is: it is locked, or another memory holds its place"
+        return "left unchanged: it is locked, or another memory has taken its place"
     kinds = [one.kind for one in memory.changes.list(limit=1_000) if one.number == change]
     kind = f" ({kinds[0]})" if kinds else ""
-    return f"left as it is: change {change}{kind} came later; --force undoes that first"
+    return f"left unchanged: change {change}{kind} came later; --force undoes that one first"
 
 
 class Keep(StrEnum):
@@ -339,7 +338,7 @@ def list_conflicts(
     The newest pair comes first. Settled pairs are listed only with --resolved.
     """
     if (keep is None) != (not pair) or len(pair or ("A", "B")) != 2:  # noqa: PLR2004 - a pair
-        raise InvalidInput("A B", "to settle a pair, give two ids and --keep")
+        raise InvalidInput("A B", "to settle a pair, specify two ids and --keep")
     with store.open() as memory:
         if keep is not None:
             a, b = map(memory.store.full_id, pair or ())
@@ -347,7 +346,7 @@ def list_conflicts(
             return Shown({"memories": ends}, [f"{end.id}  {end.status}" for end in ends])
         whole = resolved or memory.flush(wait=True, timeout=COMPARING)
         found = memory.slots.conflicts(status="resolved" if resolved else "open", limit=limit)
-    behind = [] if whole else ["new memories are still being compared: ask again"]
+    behind = [] if whole else ["new memories are still being compared; try again later"]
     return Shown({"conflicts": found}, _pairs(found), empty="no conflicts", notes=behind)
 
 
@@ -384,12 +383,12 @@ def feedback(
     }
     chosen = [verdict for verdict, given in said.items() if given]
     if len(chosen) != 1:
-        raise InvalidInput("verdict", "give one of --useful, --useless, --right, --wrong")
+        raise InvalidInput("verdict", "specify one of --useful, --useless, --right, --wrong")
     with store.open() as memory:
         names = [id_of(memory, one) for one in ids]
         found = memory.feedback.rate(names, verdict=chosen[0], note=note)
     lines = (
-        f"{one.id}  {chosen[0]}, believed to {one.mean:.0%} (before any: {one.prior:.0%})"
+        f"{one.id}  {chosen[0]}, belief {one.mean:.0%} (before any verdict: {one.prior:.0%})"
         for one in found
     )
     return Shown({"beliefs": found}, lines)

@@ -68,17 +68,20 @@ def set_(
         list[str] | None, option("--tag", help="+NAME adds a tag, -NAME removes it; repeatable.")
     ] = None,
     alias: Annotated[
-        list[str] | None, option("--alias", help="+NAME adds a name, -NAME removes it; repeatable.")
+        list[str] | None,
+        option("--alias", help="+NAME adds an alias, -NAME removes it; repeatable."),
     ] = None,
     metadata: Annotated[
         list[str] | None,
         option("--metadata", metavar="NAME=VALUE", help="Set a metadata field; -NAME removes it."),
     ] = None,
     tier: Annotated[Tier | None, option("--tier", help="Tier to move it to.")] = None,
-    kind: Annotated[Kind | None, option("--kind", help="What kind of statement it is.")] = None,
-    importance: Annotated[float | None, option("--importance", help="From 0 to 1.")] = None,
+    kind: Annotated[Kind | None, option("--kind", help="Kind of statement.")] = None,
+    importance: Annotated[
+        float | None, option("--importance", help="Importance, from 0 to 1.")
+    ] = None,
     scope: Annotated[
-        str | None, option("--scope", help="Scope in which it applies; '' for everywhere.")
+        str | None, option("--scope", help="Scope it applies to; '' for everywhere.")
     ] = None,
     key: Annotated[
         str | None,
@@ -100,24 +103,25 @@ def set_(
             "--expires-in",
             parser=_expiry,
             metavar="TIME",
-            help="Hide it after this long, such as 7d, or never.",
+            help="Hide it after this time, such as 7d, or never.",
         ),
     ] = None,
     pin: Annotated[
-        bool | None, option("--pin/--no-pin", help="Let it never fade, or let it fade.")
+        bool | None, option("--pin/--no-pin", help="Protect it from fading, or let it fade.")
     ] = None,
     lock: Annotated[
         bool | None, option("--lock/--no-lock", help="Lock it against changes, or unlock it.")
     ] = None,
     archived: Annotated[
-        bool | None, option("--archived/--no-archived", help="Archive it, or bring it back.")
+        bool | None,
+        option("--archived/--no-archived", help="Archive it, or restore it from the archive."),
     ] = None,
 ) -> Shown:
     """Change tags, tier, expiry, pin, lock or scope.
 
     To change the text, use `memento edit` or `memento correct`. A locked memory must be unlocked
     before it can be changed, though `memento erase` removes it regardless. An archived memory is
-    found only with --archived or by a query that names it.
+    found only with --archived or by a query that contains its key or an alias.
     """
     given: dict[str, Any] = {
         "tier": tier,
@@ -136,7 +140,7 @@ def set_(
         fixed["lock"] = "user" if lock else None
     lists = any((tag, alias, metadata))
     if not fixed and not lists and key is None and archived is None:
-        raise InvalidInput("ID", "say what to set, such as --tag +NAME or --pin")
+        raise InvalidInput("ID", "specify what to set, such as --tag +NAME or --pin")
 
     memory = together(memory)  # one change for `undo`
 
@@ -215,8 +219,9 @@ def _rekeyed(memory: MemoryManager, old: Memory, key: str) -> Memory:
 def edit(memory: MemoryManager, id: Id) -> Shown:  # noqa: A002 - the field's own name
     """Change a memory in your editor.
 
-    Its fields and text are opened in $VISUAL or $EDITOR, and what you change there is applied. If
-    you save the file unchanged or empty, nothing happens. `memento undo` undoes the edit.
+    Opens the memory's fields and text in $VISUAL or $EDITOR, and applies your changes when the
+    editor exits. If the file is unchanged or empty, nothing happens. `memento undo` undoes the
+    edit.
     """
     memory = together(memory)
     old = memory.get(id_of(memory, id))
@@ -233,7 +238,9 @@ def edit(memory: MemoryManager, id: Id) -> Shown:  # noqa: A002 - the field's ow
         if key != (old.key or ""):
             new = _rekeyed(memory, new, key)
     except (tomllib.TOMLDecodeError, ValueError, MementoError) as error:
-        raise InvalidInput(str(file), f"{error}; nothing changed, the file is kept") from None
+        raise InvalidInput(
+            str(file), f"{error}; nothing was changed, and the file was kept"
+        ) from None
     file.unlink()
     return one_memory(new)
 
@@ -258,7 +265,7 @@ def _edited(text: str, old: Memory) -> tuple[Path, str]:
     """Let the user edit a text; return the file and its new content."""
     named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not named and not (sys.stdin.isatty() and sys.stdout.isatty()):
-        problem = "is needed without a terminal; or use `memento correct` or `memento set`"
+        problem = "must be set when there is no terminal; or use `memento correct` or `memento set`"
         raise InvalidInput("$EDITOR", problem)
     editor = named or "vi"
     number, name = tempfile.mkstemp(".md", f"memento-{short(old.id)[:20]}-".replace("/", "-"))
@@ -272,7 +279,9 @@ def _edited(text: str, old: Memory) -> tuple[Path, str]:
         raise InvalidInput("$EDITOR", f"{editor!r:.60} cannot be run: {error.strerror}") from None
     if status:
         file.unlink()
-        raise InvalidInput("$EDITOR", f"{editor!r:.60} ended with {status}; nothing was changed")
+        raise InvalidInput(
+            "$EDITOR", f"{editor!r:.60} exited with status {status}; nothing was changed"
+        )
     try:
         return file, file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
@@ -284,7 +293,7 @@ def _read(text: str) -> tuple[Mapping[str, Any], str]:
     lines = text.split("\n")
     fences = [number for number, line in enumerate(lines) if line.rstrip() == "+++"][:2]
     if len(fences) != 2 or fences[0]:  # noqa: PLR2004 - one at each end
-        raise InvalidInput("line 1", "the fields stand between two lines of +++")
+        raise InvalidInput("line 1", "the fields must be between two +++ lines")
     wanted = tomllib.loads("\n".join(["", *lines[1 : fences[1]]]))
     for name in wanted:
         if name not in EDITED:
@@ -298,9 +307,9 @@ def _value(name: str, value: Any) -> Any:
     if name in _MOMENTS and value != "" and getattr(value, "tzinfo", None) is None:
         return coming_moment_of(str(value))
     if name in _LISTS and not (isinstance(value, list) and {*map(type, value)} <= {str}):
-        raise InvalidInput(name, "is a list of texts")
+        raise InvalidInput(name, "must be a list of strings")
     if name == "key" and not isinstance(value, str):
-        raise InvalidInput(name, "is a text")
+        raise InvalidInput(name, "must be a string")
     return value
 
 

@@ -40,7 +40,7 @@ app = typer.Typer()
 
 AsOf = Annotated[
     datetime | None,
-    option("--as-of", parser=moment_of, metavar="MOMENT", help="Its value at this moment."),
+    option("--as-of", parser=moment_of, metavar="MOMENT", help="The value at this time."),
 ]
 
 
@@ -71,13 +71,14 @@ def retrieve(
             "-k",
             "--count",
             metavar="N",
-            help="Maximum number of hits; auto picks it from the query.",
+            help="Maximum number of hits; auto chooses it based on the query.",
         ),
     ] = "5",
     match: Annotated[
         Match,
         option(
-            "--match", help="How to treat keys and aliases in the query: prefer, require or ignore."
+            "--match",
+            help="Keys and aliases in the query: prefer (auto), require (names) or ignore (text).",
         ),
     ] = Match.AUTO,
     filters: Filters,
@@ -86,15 +87,13 @@ def retrieve(
     ] = 0.0,
     min_confidence: Annotated[
         float,
-        option(
-            "--min-confidence", help="Return nothing if an answer is less likely than this, 0 to 1."
-        ),
+        option("--min-confidence", help="Return nothing if the confidence is below this, 0 to 1."),
     ] = 0.0,
     cutoff: Annotated[
-        float, option("--cutoff", help="Drop hits below this share of the best score, 0 to 1.")
+        float, option("--cutoff", help="Drop hits below this fraction of the best score, 0 to 1.")
     ] = 0.0,
     tokens: Annotated[
-        int | None, option("--tokens", help="Maximum number of tokens in all hits together.")
+        int | None, option("--tokens", help="Maximum total number of tokens in the hits.")
     ] = None,
     superseded: Annotated[
         bool, option("--superseded", help="Include superseded memories.")
@@ -103,7 +102,9 @@ def retrieve(
     quarantined: Annotated[
         bool, option("--quarantined", help="Include quarantined memories.")
     ] = False,
-    own: Annotated[bool, option("--own", help="Leave out what other namespaces share.")] = False,
+    own: Annotated[
+        bool, option("--own", help="Exclude memories shared by other namespaces.")
+    ] = False,
     explain: Annotated[bool, option("--explain", help="Show why each hit was found.")] = False,
 ) -> Shown:
     """Find the memories relevant to QUERY, best first.
@@ -126,7 +127,7 @@ def retrieve(
         **filters,
     )
     for part, why in found.missing.items():
-        warn(f"{part} tier not asked: {why}" if part in tuple(Tier) else f"{part}: {why}")
+        warn(f"{part} tier not searched: {why}" if part in tuple(Tier) else f"{part}: {why}")
     if explain:
         return Shown(found, lambda tables: tables.explained(found))
     hits = (lambda tables: tables.hits(found)) if found else ()
@@ -150,7 +151,7 @@ def prompt(
             "-k",
             "--count",
             metavar="N",
-            help="Maximum number of memories; auto picks it from the query.",
+            help="Maximum number of memories; auto chooses it based on the query.",
         ),
     ] = "auto",
     tokens: Annotated[
@@ -159,10 +160,10 @@ def prompt(
     ids: Annotated[bool, option("--ids", help="Show the id of each memory.")] = False,
     filters: Filters,
 ) -> Shown:
-    """Print the memories relevant to QUERY for a prompt.
+    """Print memories relevant to QUERY for use in a prompt.
 
-    The output is a block that you can paste into any prompt, or nothing if nothing is found. Stored
-    text cannot break out of the block. Long memories are cut to the relevant passage.
+    The output is a block that you can paste into any prompt; if nothing is found, it is empty.
+    Stored text cannot break out of the block. Long memories are shortened to the relevant passage.
     """
     block = memory.prompt(
         " ".join(query),
@@ -221,15 +222,15 @@ def list_(
 ) -> Shown:
     """List memories, one per line, in order of arrival.
 
-    Each line shows the end of the id (which every command but erase accepts in place of the whole
-    id), the date, the key or tags, and the text. When the output is piped, each memory stays on one
-    line, however long.
+    Each line shows the end of the id (which every command except erase accepts instead of the whole
+    id), the date, the key or tags, and the text. When the output is piped, each memory is printed
+    on a single line, however long.
     """
     found = memory.list(
         status=status or None, newest_first=newest_first, limit=limit, offset=offset, **filters
     )
     if csv and nl:
-        raise InvalidInput("--csv", "contradicts --nl")
+        raise InvalidInput("--csv", "cannot be combined with --nl")
     names = columns or COLUMNS
     if nl:
         few = ({name: one.to_dict()[name] for name in names} for one in found)
@@ -261,7 +262,7 @@ def _csv(found: Sequence[Memory], names: Sequence[str]) -> Iterator[str]:
 def show(
     memory: MemoryManager,
     id: Annotated[  # noqa: A002 - the field's own name
-        str, typer.Argument(metavar="ID|KEY", help="Id of the memory or a part of it, or a key.")
+        str, typer.Argument(metavar="ID|KEY", help="Memory id, part of an id, or key.")
     ],
     *,
     everything: Annotated[
@@ -273,9 +274,9 @@ def show(
 ) -> Shown:
     """Show everything about one memory.
 
-    Prints its fields, whatever its status, every earlier state, and the memories related to it. For
-    a key, shows its current value, or with --as-of or --known-at an earlier one. The exit status is
-    3 if there is none.
+    Shows the memory's fields, its earlier states and the related memories, whatever its status. For
+    a key, shows the current value, or with --as-of or --known-at an earlier value. If there is
+    none, the exit status is 3.
     """
     found = memory.value(id, scope=scope, as_of=as_of, known_at=known_at)
     if found is None and (as_of or known_at or scope):
@@ -296,7 +297,7 @@ def value(
     as_of: AsOf = None,
     known_at: KnownAt = None,
 ) -> Shown:
-    """Show the current value of a key, on one line.
+    """Show the current value of a key on one line.
 
     The exit status is 3 if the key has no value.
     """
@@ -325,14 +326,14 @@ def history(
     store: Store,
     id: Annotated[  # noqa: A002 - the field's own name
         str | None,
-        typer.Argument(metavar="ID|KEY", help="Id of the memory or a part of it, or a key."),
+        typer.Argument(metavar="ID|KEY", help="Memory id, part of an id, or key."),
     ] = None,
     *,
     key: Annotated[str | None, option("--key", help="Show the values of this key instead.")] = None,
     scope: SlotScope = "",
     chain: Annotated[
         bool,
-        option("--chain", help="Include the memories that it superseded or that superseded it."),
+        option("--chain", help="Include memories that it superseded or that superseded it."),
     ] = False,
 ) -> Shown:
     """Show every state of a memory, or every value of a key.
@@ -340,7 +341,9 @@ def history(
     The oldest state comes first.
     """
     if (id is None) == (key is None) or (key is None and scope) or (id is None and chain):
-        raise typer.BadParameter("give either an id, or --key and perhaps --scope", ctx=context)
+        raise typer.BadParameter(
+            "specify either an id, or --key and optionally --scope", ctx=context
+        )
     with store.open() as memory:
         if key is not None:
             values = memory.slots.history(key, scope=scope)

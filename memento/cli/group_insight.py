@@ -20,10 +20,10 @@ app = typer.Typer()
 insight = group("Get overviews: timelines, topics, gaps and doubts.")
 app.add_typer(insight, name="insight")
 
-Topic = Annotated[list[str] | None, typer.Argument(help="Limit it to this topic, in plain words.")]
+Topic = Annotated[list[str] | None, typer.Argument(help="Only memories about this topic.")]
 Below = Annotated[
     str | None,
-    option("--within", metavar="SCOPE", help="Limit it to this scope and those below it."),
+    option("--within", metavar="SCOPE", help="Only memories in this scope or below it."),
 ]
 
 
@@ -50,9 +50,9 @@ def reason(
     scope: Scopes = None,
     within: Within = None,
 ) -> Shown:
-    """Find an answer that takes several memories to work out.
+    """Work out an answer from several memories.
 
-    The result is chains of memories that share names and lead from QUERY to an answer.
+    The result is a list of chains: memories that share names and lead from QUERY to an answer.
     """
     asked = " ".join(question)
     return explained(
@@ -66,7 +66,7 @@ def timeline(
     topic: Topic = None,
     *,
     by: Annotated[
-        By, option("--by", help="Order by when it happened or by when it was recorded.")
+        By, option("--by", help="Order by the time of the event or of its recording.")
     ] = (By.OCCURRED),
     limit: Annotated[int, option("-n", "--limit", help="Maximum number of memories to read.")] = 50,
     within: Below = None,
@@ -81,7 +81,7 @@ def timeline(
 
 @command(insight, f"memento insight lineage {ID}")
 def lineage(memory: MemoryManager, id: Id) -> Shown:  # noqa: A002 - the field's own name
-    """Show the sources of a memory and what it led to."""
+    """Show a memory's sources and what was derived from it."""
     return explained(memory.insight.lineage(id_of(memory, id)))
 
 
@@ -113,7 +113,7 @@ def wonder(
     """List gaps in the memories, with questions to ask."""
     found = memory.insight.wonder(" ".join(topic or ()) or None, limit=limit)
     lines = (f"{one.kind:<10}  {one_line(one.question)}" for one in found)
-    return Shown({"questions": found}, lines, empty="nothing is missing")
+    return Shown({"questions": found}, lines, empty="no gaps found")
 
 
 @command(
@@ -123,20 +123,21 @@ def diff(
     memory: MemoryManager,
     *,
     since: Annotated[
-        datetime, option("--since", parser=moment_of, metavar="MOMENT", help="The earlier moment.")
+        datetime, option("--since", parser=moment_of, metavar="MOMENT", help="Start of the period.")
     ],
     until: Annotated[
         datetime | None,
         option(
-            "--until", parser=moment_of, metavar="MOMENT", help="The later moment. Default: now."
+            "--until", parser=moment_of, metavar="MOMENT", help="End of the period. Default: now."
         ),
     ] = None,
     after: Annotated[
-        str | None, option("--after", metavar="ID", help="Only memories that came after this one.")
+        str | None,
+        option("--after", metavar="ID", help="Only memories that arrived after this one."),
     ] = None,
     limit: Annotated[int, option("-n", "--limit", help="Maximum number of memories.")] = 1000,
 ) -> Shown:
-    """Show what changed between two moments.
+    """Show what changed between two points in time.
 
     Lists what was added, changed, hidden and restored.
     """
@@ -159,7 +160,7 @@ def _diff_lines(found: Diff) -> Iterator[str]:
                 said = f"{one_line(before.text)} -> {said}"
             yield f"{sign} {part:10} {name}  {said}"
     if found.more is not None:
-        yield f"There may be more: --after {found.more}"
+        yield f"There may be more; continue with --after {found.more}"
 
 
 @command(insight, f"memento insight strength {ID}")
@@ -169,7 +170,7 @@ def strength(
 ) -> Shown:
     """Show how much a memory is used and trusted.
 
-    Every verdict on it is listed too.
+    The output also lists every verdict on the memory.
     """
     name = id_of(memory, id)
     found, belief = memory.feedback.strength(name), memory.feedback.belief(name)
@@ -178,9 +179,9 @@ def strength(
 
 def _strength_lines(found: Strength, belief: Belief) -> Iterator[str]:
     last = "never" if found.used_at is None else f"{moment(found.used_at)}"
-    yield f"uses       {found.uses:.4g}, last {last}"
+    yield f"uses       {found.uses:.4g}, last used {last}"
     yield f"use        {found.use:+.2f} nats"
-    yield f"belief     {belief.mean:.0%} (before any verdict {belief.prior:.0%})"
+    yield f"belief     {belief.mean:.0%} (before any verdict: {belief.prior:.0%})"
     yield f"worth      {found.worth:+.2f}"
     yield f"retention  {found.retention:.0%}, stability {found.stability:.0f} active days"
     yield f"strength   short {found.short:.2f}, long {found.long:.2f}"
@@ -200,7 +201,7 @@ def stale(
 ) -> Shown:
     """List memories that may be out of date.
 
-    These are memories that have expired, are in doubt or have nearly faded.
+    A memory is listed if it has expired, is in doubt or has nearly faded.
     """
     found = memory.sleep.stale(kind=[kind.value for kind in kinds or ()] or None, limit=limit)
     lines = (

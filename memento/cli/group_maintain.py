@@ -45,7 +45,9 @@ app = typer.Typer()
 WAIT_SECONDS = 30.0
 """Maximum wait of ``erase`` for other processes, seconds, if none is given."""
 
-Wait = Annotated[bool, option("--wait/--no-wait", help="With --reindex: wait until it is done.")]
+Wait = Annotated[
+    bool, option("--wait/--no-wait", help="With --reindex: wait until indexing is complete.")
+]
 Overwrite = Annotated[bool, option("--overwrite", help="Replace an existing file.")]
 
 
@@ -63,12 +65,12 @@ def backup(
 ) -> Shown:
     """Write the whole store to a single file.
 
-    The store can stay in use meanwhile. The finished file is checked.
+    The store can stay in use during the backup. The finished file is verified.
 
     The backup includes every namespace. `memento restore FILE` turns it back into a store.
     """
     kept = memory.store.backup(file, overwrite=overwrite)
-    return Shown(kept, [f"{kept.path}  {counted(kept.memories)}, {kept.bytes:,} bytes, checked"])
+    return Shown(kept, [f"{kept.path}  {counted(kept.memories)}, {kept.bytes:,} bytes, verified"])
 
 
 @command(
@@ -88,7 +90,7 @@ def export(
     *,
     format: Annotated[  # noqa: A002 - the word for it
         Format | None,
-        option("--format", help="Write the active memories for another program."),
+        option("--format", help="Write the active memories in the format of another program."),
     ] = None,
     vault: Annotated[
         Path | None,
@@ -119,7 +121,7 @@ def export(
     ] = False,
     vectors: Annotated[
         bool,
-        option("--vectors", help="Include the vectors, so that they need not be computed again."),
+        option("--vectors", help="Include the vectors, so they don't have to be recomputed."),
     ] = False,
     overwrite: Overwrite = False,
     move_to: Annotated[
@@ -130,28 +132,29 @@ def export(
 ) -> None:
     """Write the memories to a file, notes or another store.
 
-    Other programs can read the lines, and `memento import` loads them again. With --format, writes
-    the active memories of one namespace for another program.
+    The file contains lines of JSON that other programs can read and `memento import` can load. With
+    --format, writes the active memories of one namespace in the format of another program.
 
-    All namespaces are written unless --namespace or MEMENTO_NAMESPACE names one. If the export goes
-    to stdout, the output of --json goes to stderr.
+    All namespaces are written unless --namespace or MEMENTO_NAMESPACE specifies one. If the export
+    goes to stdout, the output of --json goes to stderr.
 
     With --vault, each memory becomes a Markdown note in a folder. Edit the notes with any editor
-    and run the command again to apply what changed on either side. Before it changes memories,
-    it shows what it will do and asks for confirmation. Deleting a note forgets its memory, which
-    `memento restore` brings back.
+    and run the command again to apply the changes from both sides. Before changing memories, the
+    command shows what it will do and asks for confirmation. If you delete a note, its memory is
+    forgotten; `memento restore` brings it back.
 
     With --move-to, copies every namespace into an empty folder or PostgreSQL database and compares
-    the two. Run it again if it was interrupted. This store stays as it is.
+    the two stores. If the copy is interrupted, run the command again. The original store is not
+    changed.
     """
     places = [file, vault, move_to]
     if places.count(None) != len(places) - 1 or (file is None and (format or vectors or overwrite)):
-        problem = "give a file, - for stdout, or --vault FOLDER or --move-to STORE alone"
+        problem = "specify only one of: a file, - for stdout, --vault FOLDER, --move-to STORE"
         raise InvalidInput("FILE", problem)
     if move_to is not None:
         moved = memory.store.move(move_to)
         kept = f"{counted(moved.memories)} in {counted(moved.namespaces, 'namespace')}"
-        typer.echo(as_text(moved) if as_json else f"copied, and the same there: {kept}")
+        typer.echo(as_text(moved) if as_json else f"copied and verified: {kept}")
         return
     if vault is not None:
         ask = partial(
@@ -179,11 +182,11 @@ def export(
     typer.echo(as_text(done) if as_json else said, err=file == "-")
     if done.left_out:
         gone = ", ".join(f"{name} of {count}" for name, count in done.left_out.items())
-        warn(f"{format} cannot hold: {gone}".replace("memories of", "memories:"))
+        warn(f"{format} cannot represent: {gone}".replace("memories of", "memories:"))
     for memory_id in done.damaged:
-        warn(f"{memory_id} is damaged and marked so; an import leaves it out")
+        warn(f"{memory_id} is damaged and marked as damaged; an import skips it")
     for memory_id in done.damaged_history:
-        warn(f"{memory_id}: an earlier state is damaged and left out; the memory is whole")
+        warn(f"{memory_id}: an earlier state is damaged and was left out; the memory is intact")
 
 
 _TO_MEMORIES: tuple[Action, ...] = ("added", "updated", "conflict", "forgotten")
@@ -193,10 +196,12 @@ _TO_MEMORIES: tuple[Action, ...] = ("added", "updated", "conflict", "forgotten")
 def _agree_to(plan: Synced) -> None:
     """Show what would change and ask for confirmation; refuse if stdin is not a terminal."""
     if not sys.stdin.isatty():
-        raise InvalidInput("--yes", "is needed without a terminal, or --dry-run")
+        raise InvalidInput(
+            "--yes", "is required when there is no terminal for confirmation; or use --dry-run"
+        )
     for line in _vault_lines(plan):
         typer.echo(line, err=True)
-    if not typer.confirm("Do this?", err=True):
+    if not typer.confirm("Proceed?", err=True):
         raise typer.Abort
 
 
@@ -210,16 +215,16 @@ def _vault_lines(done: Synced) -> Iterator[str]:
         if done.of(one)
     ]
     parts += [f"{done.unchanged} unchanged"]
-    parts += [f"{done.foreign} of others left alone"] * bool(done.foreign)
+    parts += [f"{done.foreign} not from memento, left unchanged"] * bool(done.foreign)
     yield f"{done.folder}  {', '.join(parts)}{' (dry run)' if done.dry_run else ''}"
     if not (done.steps or done.unchanged):
-        warn("no memory has a note; turns of conversations get one with --kind episode")
+        warn("no notes were written; to include turns of conversations, use --kind episode")
     if done.of("withheld"):
         warn("many notes are missing; if you deleted them, use --allow-deletes")
     if done.of("conflict"):
-        warn("both sides changed: the note holds; `memento changes --id ID` has the other text")
+        warn("changed on both sides; the note wins; `memento changes --id ID` shows the other text")
     if done.run is not None:
-        yield f"`memento undo --run {done.run}` takes the changes of memories back"
+        yield f"to undo the changes to memories: `memento undo --run {done.run}`"
 
 
 @command(
@@ -244,11 +249,11 @@ def import_(
     If any part is refused, nothing is imported. Importing the same file twice adds nothing new.
 
     Each memory is imported into the namespace it came from. With --namespace or MEMENTO_NAMESPACE,
-    an export of a single namespace is imported into the one named.
+    an export of a single namespace is imported into that namespace instead.
 
-    A file is treated as foreign unless you say --trust user: its memories are validated as by
-    `memento add` and quarantined (see `memento quarantine list`), without their earlier states, and
-    none becomes a rule. Your own file is imported unchanged.
+    Unless you specify --trust user, the file is treated as someone else's: its memories are
+    validated as in `memento add` and quarantined (see `memento quarantine list`), their earlier
+    states are dropped, and none becomes a rule. Your own file is imported unchanged.
     """
     from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
     from memento.upkeep.import_ import verify, whole  # noqa: PLC0415 - used by this command only
@@ -270,17 +275,17 @@ def import_(
             trust=trust,
             progress=bar.to,
         )
-    known = f", {done.known} known already" if done.known else ""
+    known = f", {done.known} already known" if done.known else ""
     known += f", {done.approved} of them released from quarantine" if done.approved else ""
     waiting = f", {done.quarantined} of them in quarantine" if done.quarantined else ""
-    hidden = f", {done.hidden} hidden ones left out" if done.hidden else ""
+    hidden = f", {done.hidden} hidden memories left out" if done.hidden else ""
     said = f"{counted(done.memories)} new{waiting}{known}{hidden}"
     typer.echo(as_text(done) if as_json else said)
     for line in quarantined(done.quarantined):
         own = "if the file is your own, import it again with --trust user"
         typer.echo(f"memento: {line}; {own}", err=True)
     for memory_id in done.damaged:
-        warn(f"{memory_id} left out: it was damaged where it comes from")
+        warn(f"{memory_id} was left out: it was already damaged in the original store")
 
 
 @command(app, "memento config", "memento config --root ~/notes --json", embeds=False)
@@ -308,9 +313,7 @@ def stats(
             "--by", help="Count the active memories per namespace, session, tag or key instead."
         ),
     ] = None,
-    usage: Annotated[
-        bool, option("--usage", help="Show the use of language models instead.")
-    ] = False,
+    usage: Annotated[bool, option("--usage", help="Show language model usage instead.")] = False,
     since: Annotated[
         datetime | None,
         option(
@@ -324,13 +327,13 @@ def stats(
         bool, option("--plot", help="Draw charts of growth, tiers and strength.")
     ] = False,
 ) -> Shown:
-    """Show how much is in the store.
+    """Show statistics about the store.
 
-    Memories are counted per tier, along with those not indexed yet, or with --by per namespace,
-    session, tag or key.
+    Counts the memories per tier and the memories not indexed yet, or with --by the memories per
+    namespace, session, tag or key.
     """
     if (by is not None and usage) or (since is not None and not usage):
-        raise InvalidInput("--usage", "contradicts --by; --since is for --usage")
+        raise InvalidInput("--usage", "cannot be combined with --by; --since requires --usage")
     with store.open() as memory:
         if usage:
             return _usage(memory, since)
@@ -387,20 +390,22 @@ def doctor(
     ] = False,
     anew: Annotated[
         bool,
-        option("--reindex", help="Recompute all embeddings instead, as for another embedder."),
+        option("--reindex", help="Recompute all embeddings instead, to change the embedder."),
     ] = False,
     wait: Wait = True,
     rescue: Annotated[
         bool,
-        option("--salvage", help="Build a new store from what survives of a damaged one instead."),
+        option(
+            "--salvage", help="Build a new store from the intact parts of a damaged one instead."
+        ),
     ] = False,
 ) -> Shown:
     """Check the store for damage and repair what it can.
 
     The exit status is 1 if any check failed. Only derived data is repaired; memories are never
     changed. Damaged memories are listed for all namespaces unless --namespace or MEMENTO_NAMESPACE
-    names one. If the ledger is damaged or cannot be opened, close the store in every process and
-    use --salvage; the damaged store is kept beside the new one.
+    specifies one. If the ledger is damaged or cannot be opened, close the store in every process
+    and use --salvage; the damaged store is kept beside the new one.
     """
     if agents + anew + rescue > 1:
         raise InvalidInput("--salvage", "use only one of --agents, --reindex and --salvage")
@@ -440,18 +445,18 @@ def _reindexed(store: Store, *, wait: bool) -> Shown:
 def erase(
     context: typer.Context,
     memory: MemoryManager,
-    ids: Annotated[list[str] | None, typer.Argument(help="Ids of memories.", metavar="ID")] = None,
+    ids: Annotated[list[str] | None, typer.Argument(help="Memory ids.", metavar="ID")] = None,
     *,
     source: Annotated[
-        str | None, option("--source", metavar="URI", help="Act on all memories from this address.")
+        str | None, option("--source", metavar="URI", help="Select all memories from this address.")
     ] = None,
     session: Annotated[
-        str | None, option("--session", help="All memories of this session.")
+        str | None, option("--session", help="Select all memories from this session.")
     ] = None,
     derived: Annotated[
         bool,
         option(
-            "--derived/--keep-derived", help="Also erase memories derived from them, or keep those."
+            "--derived/--keep-derived", help="Also erase memories derived from these, or keep them."
         ),
     ] = True,
     dry_run: Annotated[bool, option("--dry-run", help="Only report what would be erased.")] = False,
@@ -466,11 +471,11 @@ def erase(
         ),
     ] = None,
 ) -> Shown:
-    """Remove memories for good.
+    """Erase memories permanently.
 
     The memories are removed from every file of the store; unlike `forget`, this cannot be undone.
-    Give ids, --source or --session, or --namespace alone to erase a whole namespace. The exit
-    status is 1 if work remains, which the next process that opens the store will finish.
+    Specify ids, --source or --session, or only --namespace to erase a whole namespace. If work
+    remains, the exit status is 1, and the next process that opens the store finishes the work.
     """
     everything = not ids and source is None and session is None
     everything = everything and given(context, "namespace", "COMMANDLINE")
@@ -498,21 +503,21 @@ def _refuse_part(memory: MemoryManager, given: str) -> None:
     with suppress(NotFound):
         whole = memory.store.full_id(given)
         if whole != composed(given):
-            raise InvalidInput("ID", f"erase requires whole ids: {given} is {whole}")
+            raise InvalidInput("ID", f"erase requires complete ids: {given} stands for {whole}")
 
 
 def _confirm(memory: MemoryManager, planned: Erasure, *, derived: bool) -> None:
     """Show the memories and ask for confirmation; refuse if stdin is not a terminal."""
     if not sys.stdin.isatty():
         raise InvalidInput(
-            "--yes", "is required to erase without a terminal that can ask for confirmation"
+            "--yes", "is required to erase when there is no terminal for confirmation"
         )
     doomed = planned.ids + (planned.derived if derived else ())
     for memory_id in doomed[:MOST_NAMED]:
         warn(f"{memory_id}  {cut(memory.get(memory_id).text, 80)}")
     if len(doomed) > MOST_NAMED:
         warn(f"... and {len(doomed) - MOST_NAMED} more")
-    if not typer.confirm(f"Erase {counted(len(doomed))} for good?", err=True):
+    if not typer.confirm(f"Permanently erase {counted(len(doomed))}?", err=True):
         raise typer.Abort
 
 
@@ -531,25 +536,27 @@ def _receipt(done: Erasure, *, derived: bool) -> Iterator[str]:
         for table, count in sorted(done.rows.items())
         if count
     )
-    yield f"{done.at.isoformat()}  {rows or 'nothing there'}"
+    yield f"{done.at.isoformat()}  {rows or 'nothing found'}"
     for word, names in (("rewritten", done.rewritten), ("removed", done.removed)):
         if names:
             yield f"{word}: {', '.join(dict.fromkeys(names))}"
     for part, why in done.pending.items():
-        warn(f"{part} not done yet: {why}; that process or the next one to open the store does it")
+        warn(
+            f"{part} not done yet: {why}; that process or the next one to open the store will do it"
+        )
     if done.untouched:
-        yield f"not files of the store, not checked: {', '.join(done.untouched)}"
-    yield f"not reached: {'; '.join(done.not_reached)}"
+        yield f"not part of the store, so not checked: {', '.join(done.untouched)}"
+    yield f"beyond the reach of erase: {'; '.join(done.not_reached)}"
 
 
 def _salvaged(root: str | None) -> Shown:
     done = make_anew(root)
     lines = [
         f"{done.root}  {counted(done.kept)} kept, {done.lost} lost",
-        *(f"  {one} was changed outside memento and is left out" for one in done.changed),
+        *(f"  {one} was changed outside memento and was left out" for one in done.changed),
     ]
     if done.lost_links:
-        lines.append(f"  links lost between the memories that are kept: {done.lost_links}")
+        lines.append(f"  links lost between the kept memories: {done.lost_links}")
     lines.append(f"{done.aside}  the damaged store")
     status = NOT_WELL if done.lost or done.lost_links else 0
     return Shown(done, lines, status=status)
@@ -567,7 +574,7 @@ def sleep(
     *,
     seconds: Annotated[
         float,
-        option("--seconds", help="Seconds after which to stop; the next call continues."),
+        option("--seconds", help="Stop after this many seconds; the next run continues."),
     ] = 5.0,
     steps: Annotated[
         list[str] | None,
@@ -583,10 +590,10 @@ def sleep(
 ) -> Shown:
     """Tidy up the store for a limited time.
 
-    Sleep merges near-duplicates, moves memories between tiers and archives what is no longer used.
-    Nothing is deleted; `memento undo --run N` undoes it all. If the time runs out, the next call
-    continues. With `--steps articles` it writes articles: texts that quote what is known about a
-    topic.
+    Sleep merges near-duplicates, moves memories between tiers and archives memories that are no
+    longer used. Nothing is deleted; `memento undo --run N` undoes the whole run. If the time runs
+    out, the next run continues. With `--steps articles`, sleep writes articles: texts that quote
+    what is known about a topic.
     """
     found = memory.sleep.run(seconds=seconds, steps=steps or None, dry_run=dry_run)
     return Shown(found, _sleep_lines(found), empty="")
@@ -597,8 +604,8 @@ def _sleep_lines(found: Tick) -> Iterator[str]:
         yield f"nothing done: {found.skipped}"
     for name, one in found.steps.items():
         why = "".join(f", {count} {reason}" for reason, count in one.skipped.items() if count)
-        yield f"{name:10} looked at {one.looked:,}, changed {one.changed:,}{why}"
+        yield f"{name:10} examined {one.looked:,}, changed {one.changed:,}{why}"
     if found.run is not None:
-        yield f"memento undo --run {found.run} takes it back"
+        yield f"to undo: memento undo --run {found.run}"
     if not found.done and not found.skipped:
-        yield "not done yet: the next call goes on"
+        yield "not finished; the next run continues"

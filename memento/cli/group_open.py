@@ -38,14 +38,15 @@ def open_page(
     store: Store,
     *,
     browser: Annotated[
-        bool, option("--browser/--no-browser", help="Open a browser; else print the address.")
+        bool, option("--browser/--no-browser", help="Open a browser, or only print the address.")
     ] = True,
-    port: Annotated[int, option("--port", min=1, max=65535, help="Where the service is.")] = PORT,
+    port: Annotated[int, option("--port", min=1, max=65535, help="Port of the service.")] = PORT,
 ) -> Shown:
-    """Open the web page, to see and correct memories.
+    """Open the web page to view and correct memories.
 
-    If `memento serve` has the store open on this machine, the page is that service's. Otherwise,
-    the page is served until Ctrl-C. The address has a code that is good once, for two minutes.
+    If `memento serve` is already serving the store on this machine, its page is opened. Otherwise,
+    this command serves the page until you press Ctrl-C. The address contains a one-time code that
+    expires after two minutes.
     """
     try:
         from memento.serve.page.door import code_for  # noqa: PLC0415 - slow, and an extra

@@ -61,7 +61,7 @@ SECRET = re.compile(r"\[redacted:([\w-]+)\]")
 app = typer.Typer()
 
 Origin = Annotated[
-    Trust, option("--trust", help="Where it comes from; tool, web and import are quarantined.")
+    Trust, option("--trust", help="Class of its source; tool, web and import are quarantined.")
 ]
 
 
@@ -76,23 +76,24 @@ def add(
     store: Store,
     text: Annotated[
         list[str],
-        typer.Argument(metavar="TEXT", help="Text to remember; - reads it from stdin."),
+        typer.Argument(metavar="TEXT", help="Text to remember; - reads from stdin."),
     ],
     *,
     tier: Annotated[
         Tier | None,
-        option("--tier", help="Tier to store it in; chosen by importance if not given."),
+        option("--tier", help="Tier to store it in; if not specified, importance decides."),
     ] = None,
-    kind: Annotated[Kind, option("--kind", help="What kind of statement it is.")] = Kind.FACT,
+    kind: Annotated[Kind, option("--kind", help="Kind of statement.")] = Kind.FACT,
     importance: Annotated[
-        float | None, option("--importance", help="Importance from 0 to 1; estimated if not given.")
+        float | None,
+        option("--importance", help="Importance from 0 to 1; estimated if not specified."),
     ] = None,
     key: Annotated[
         str | None,
         option("--key", help="Key, such as user/editor; a new value supersedes the old one."),
     ] = None,
     alias: Annotated[
-        list[str] | None, option("--alias", help="Another name by which to find it; repeatable.")
+        list[str] | None, option("--alias", help="Another name to find it by; repeatable.")
     ] = None,
     scope: Scope = "",
     session: Session = None,
@@ -108,7 +109,7 @@ def add(
             "--expires-in",
             parser=seconds_of,
             metavar="TIME",
-            help="Hide it after this long: 90 (seconds), 15m, 12h, 7d.",
+            help="Hide it after this time: 90 (seconds), 15m, 12h, 7d.",
         ),
     ] = None,
     condition: Annotated[
@@ -124,13 +125,13 @@ def add(
     source: Annotated[
         str | None, option("--source", metavar="URI", help="URI of the source.")
     ] = None,
-    pin: Annotated[bool, option("--pin", help="Pin it, so that it never fades.")] = False,
+    pin: Annotated[bool, option("--pin", help="Pin it, so it never fades.")] = False,
     supersedes: Annotated[
         list[str] | None,
         option("--supersedes", help="Id of a memory that it replaces; repeatable."),
     ] = None,
     id: Annotated[  # noqa: A002 - the field's own name
-        str | None, option("--id", help="An id of your own, which makes it safe to retry.")
+        str | None, option("--id", help="An id of your own, which makes retries safe.")
     ] = None,
 ) -> Shown:
     """Remember TEXT.
@@ -165,7 +166,7 @@ def add(
             *(_replaced(memory, kept) if new and (key or supersedes) else ()),
             *_left_out(kept, said),
         ]
-    known = "" if new else ", known already"
+    known = "" if new else ", already known"
     line = f"{kept.id}  {kept.tier} tier, importance {kept.importance:.2f}{known}"
     return Shown(kept, [line], notes=[*notes, *quarantined(kept.status is Status.QUARANTINED)])
 
@@ -180,7 +181,7 @@ def _replaced(memory: MemoryManager, kept: Memory) -> Iterator[str]:
 def _left_out(kept: Memory, said: str) -> list[str]:
     """Return notes on which secrets were removed from a text."""
     gone = sorted(set(SECRET.findall(kept.text)) - set(SECRET.findall(said)))
-    return [f"a secret was left out ({', '.join(gone)})"] * bool(gone)
+    return [f"a secret was removed ({', '.join(gone)})"] * bool(gone)
 
 
 @command(
@@ -200,7 +201,7 @@ def ingest(
     ],
     *,
     format: Annotated[  # noqa: A002 - the word for it
-        str | None, option("--format", help=f"{FORMATS}; detected if not given.")
+        str | None, option("--format", help=f"{FORMATS}; detected if not specified.")
     ] = None,
     name: Annotated[
         str | None, option("--name", help="Name of the source. Default: the name of the file.")
@@ -217,7 +218,10 @@ def ingest(
         ),
     ] = None,
     document: Annotated[
-        bool, option("--document", help="Track the file: hide what it no longer says.")
+        bool,
+        option(
+            "--document", help="Track the file: hide memories whose text it no longer contains."
+        ),
     ] = False,
     wait: Annotated[
         bool, option("--wait/--no-wait", help="Wait until everything is indexed.")
@@ -229,7 +233,7 @@ def ingest(
     is written. If ingestion is interrupted, run it again: it adds only what is missing. A later
     export of the same chats likewise adds only what is new.
 
-    What other people said is quarantined; use --me to say which of the speakers you are.
+    What other people said is quarantined; use --me to specify which of the speakers you are.
 
     With --document, a text or Markdown file is stored in numbered parts. After the file changes,
     run the command again: changed parts supersede the old ones, and deleted parts are hidden.
@@ -239,7 +243,7 @@ def ingest(
     from memento.ingest.readers.tables import parse_map  # noqa: PLC0415 - likewise
 
     if document and (me or map):
-        raise InvalidInput("--document", "takes neither --me nor --map")
+        raise InvalidInput("--document", "cannot be combined with --me or --map")
     looked = None
     if "-" in files:
         say_stdin()
@@ -305,7 +309,7 @@ def _report(read: Sequence[Ingested], status: int, line: Callable[[Ingested], st
     """Report the result for each file; report unreadable files on stderr."""
     for one in read:
         if one.problem:
-            warn(f"left out: {one.problem}" if one.left_out else one.problem)
+            warn(f"skipped: {one.problem}" if one.left_out else one.problem)
     notes = [f"{one.name}: {note}" for one in read for note in one.notes]
     return Shown(
         {"files": read},
@@ -322,8 +326,8 @@ def _line(one: Ingested) -> str:
         f"{counted(one.read)} read",
         f"{one.new} new",
         *[f"{one.changed} changed"] * bool(one.changed),
-        f"{known} known already",
-        *[f"{one.taken_out} taken out here before"] * bool(one.taken_out),
+        f"{known} already known",
+        *[f"{one.taken_out} removed here before"] * bool(one.taken_out),
     ]
     return f"{one.name}: {', '.join(said)}"
 
@@ -355,7 +359,7 @@ def observe(
     mode: Annotated[
         str | None,
         option(
-            "--mode", help="How far to use the model in MEMENTO_LLM_MODEL: off, assist or full."
+            "--mode", help="How much to use the model in MEMENTO_LLM_MODEL: off, assist or full."
         ),
     ] = None,
     dry_run: Annotated[
@@ -366,8 +370,8 @@ def observe(
 
     The turn is stored, and statements that the user makes in it are remembered.
 
-    With --mode assist or full, a language model points out further statements of the user. A dry
-    run shows only what is learned without the model.
+    With --mode assist or full, a language model points out further statements by the user. A dry
+    run shows only what would be learned without the model.
 
     Without a message, a transcript is read from stdin: lines of JSON with role and content, or
     lines that begin with "user:" or "assistant:".

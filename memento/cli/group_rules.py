@@ -28,14 +28,18 @@ def policy(
     store: Store,
     *,
     scope: Annotated[
-        str, option("--scope", help="Scope in which the agent works, such as project/x.")
+        str, option("--scope", help="Scope the agent works in, such as project/x.")
     ] = "",
     message: Annotated[
         str | None, option("--for", metavar="MESSAGE", help="The user's last message.")
     ] = None,
     session: Session = None,
-    head: Annotated[bool, option("--head", help="Print only the head.")] = False,
-    tail: Annotated[bool, option("--tail", help="Print only the tail.")] = False,
+    head: Annotated[
+        bool, option("--head", help="Print only the head, which stays the same in a session.")
+    ] = False,
+    tail: Annotated[
+        bool, option("--tail", help="Print only the tail, which depends on the message.")
+    ] = False,
     explain: Annotated[
         bool, option("--explain", help="Show which zone each memory is in, and why.")
     ] = False,
@@ -51,10 +55,10 @@ def policy(
 ) -> Shown:
     """Print the rules and memories that apply to a message.
 
-    The output is meant to go into an agent's prompt.
+    The output is meant for an agent's prompt.
     """
     if head + tail + explain > 1:
-        raise InvalidInput("--head", "give one of --head, --tail and --explain")
+        raise InvalidInput("--head", "use only one of --head, --tail and --explain")
     with store.open() as memory:
         found = memory.rules.policy(
             message,
@@ -81,18 +85,18 @@ def direct(
         list[str], typer.Argument(metavar="RULE", help="One or more rules, each in quotes.")
     ],
     *,
-    scope: Annotated[str, option("--scope", help="Scope in which they apply.")] = "",
+    scope: Annotated[str, option("--scope", help="Scope they apply to.")] = "",
     lock: Annotated[bool, option("--lock", help="Allow only the user to change them.")] = False,
     condition: Annotated[
         str | None, option("--condition", help="When they apply, in plain words.")
     ] = None,
 ) -> Shown:
-    """Add rules, each stored exactly as given."""
+    """Add rules, stored exactly as given."""
     made = memory.rules.direct(texts, scope=scope, lock=lock, condition=condition)
     return Shown({"memories": made}, [f"{one.id}  {one_line(one.text)}" for one in made], empty="")
 
 
-quarantine = group("Review what came from tools, the web and imports.")
+quarantine = group("Review memories from tools, the web and imports.")
 app.add_typer(quarantine, name="quarantine")
 
 
@@ -101,7 +105,7 @@ FromSource = Annotated[
     option(
         "--source",
         metavar="URI",
-        help="Only memories from this address, or of a trust class such as web.",
+        help="Only memories from this address or trust class, such as web.",
     ),
 ]
 
@@ -123,7 +127,11 @@ def _waiting(memory: MemoryManager) -> str:
     """Return the line for an empty list, with the sources whose memories are quarantined."""
     sources = (one.source for one in memory.quarantine.list(limit=1_000_000))
     names = sorted({one_line(one.uri or one.kind.value) for one in sources})
-    return f"none wait from there, but from {', '.join(names)}" if names else "none wait"
+    return (
+        f"nothing quarantined from there, only from {', '.join(names)}"
+        if names
+        else "nothing quarantined"
+    )
 
 
 @command(
@@ -134,12 +142,12 @@ def _waiting(memory: MemoryManager) -> str:
 def approve(
     memory: MemoryManager,
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="ID", help="Ids, or parts of them.")
+        list[str] | None, typer.Argument(metavar="ID", help="Memory ids, or parts of ids.")
     ] = None,
     *,
     version: Annotated[
         int | None,
-        option("--version", help="The version that you read; refused if it has changed since."),
+        option("--version", help="The version you reviewed; refused if it has changed since."),
     ] = None,
     source: FromSource = None,
     yes: Annotated[
@@ -148,18 +156,18 @@ def approve(
 ) -> Shown:
     """Make quarantined memories active.
 
-    They still cannot become rules, and cannot be pinned. With --source, everything waiting from
-    that source is shown and you are asked for confirmation; memories that change in the meantime
-    are not approved.
+    Approved memories still cannot become rules or be pinned. With --source, the command shows all
+    quarantined memories from that source and asks for confirmation; memories that change in the
+    meantime are not approved.
     """
     if (source is None) == (not ids) or (source and version is not None):
-        raise InvalidInput("ID", "give either ids or --source")
+        raise InvalidInput("ID", "specify either ids or --source")
     if source is None:
         return each(memory, ids or (), lambda one: memory.quarantine.approve(one, version=version))
     found = memory.quarantine.list(source=source, limit=1_000_000)
     if found and not yes:
         if not sys.stdin.isatty():
-            raise InvalidInput("--yes", "is needed without a terminal to ask for confirmation")
+            raise InvalidInput("--yes", "is required when there is no terminal for confirmation")
         for one in found:
             warn(f"{one.id}  {one_line(one.text)}")
         if not typer.confirm(f"Approve {counted(len(found))}?", err=True):

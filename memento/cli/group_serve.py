@@ -39,42 +39,54 @@ def serve(
     store: Store,
     *,
     listen: Annotated[
-        str, option("--listen", metavar="PLACE", help="PORT, HOST:PORT or unix:PATH.")
+        str,
+        option(
+            "--listen", metavar="PLACE", help="Address to listen on: PORT, HOST:PORT or unix:PATH."
+        ),
     ] = "127.0.0.1:8765",
     host: Annotated[
         list[str] | None,
-        option("--host", metavar="NAME", help="A name by which it is reached; repeatable."),
+        option("--host", metavar="NAME", help="A host name that clients use; repeatable."),
     ] = None,
     origin: Annotated[
         list[str] | None,
-        option("--origin", metavar="URL", help="A site whose pages may call it; repeatable."),
+        option(
+            "--origin",
+            metavar="URL",
+            help="An origin whose pages may call the service; repeatable.",
+        ),
     ] = None,
     certificate: Annotated[
-        Path | None, option("--tls-cert", metavar="FILE", help="Certificate, for TLS.")
+        Path | None, option("--tls-cert", metavar="FILE", help="TLS certificate.")
     ] = None,
     key: Annotated[
-        Path | None, option("--tls-key", metavar="FILE", help="Key of the certificate.")
+        Path | None, option("--tls-key", metavar="FILE", help="Private key of the certificate.")
     ] = None,
     proxy: Annotated[
         str | None,
-        option("--behind-proxy", metavar="ADDRESS", help="Address of the proxy that has TLS."),
+        option(
+            "--behind-proxy", metavar="ADDRESS", help="Address of the proxy that terminates TLS."
+        ),
     ] = None,
     rate: Annotated[
-        float, option("--rate", help="Calls a second of one token; 0 for any number.")
+        float, option("--rate", help="Maximum calls per second per token; 0 for no limit.")
     ] = 20.0,
-    mem0: Annotated[bool, option("--mem0", help="Also answer the clients of mem0.")] = False,
+    mem0: Annotated[bool, option("--mem0", help="Also serve mem0 clients.")] = False,
     page: Annotated[bool, option("--page/--no-page", help="Serve the web page.")] = True,
-    workers: Annotated[
-        int, option("--workers", min=1, help="How many processes serve it together.")
-    ] = 1,
+    workers: Annotated[int, option("--workers", min=1, help="Number of worker processes.")] = 1,
     add_token: Annotated[
-        str | None, option("--add-token", metavar="NAME", help="Make a token and print it, once.")
+        str | None,
+        option(
+            "--add-token",
+            metavar="NAME",
+            help="Create a token and print it; it is shown only once.",
+        ),
     ] = None,
     rights: Annotated[
-        str, option("--rights", help="With --add-token: read, write or admin.")
+        str, option("--rights", help="With --add-token: what it permits (read, write or admin).")
     ] = "write",
     trust: Annotated[
-        str, option("--trust", help="With --add-token: user, agent, tool, web or import.")
+        str, option("--trust", help="With --add-token: highest trust class of what it writes.")
     ] = "agent",
     expires: Annotated[
         float | None,
@@ -82,29 +94,30 @@ def serve(
             "--expires-in",
             parser=seconds_of,
             metavar="TIME",
-            help="With --add-token: how long it is good for.",
+            help="With --add-token: how long it is valid.",
         ),
     ] = None,
     list_tokens: Annotated[
-        bool, option("--list-tokens", help="List who has a token, and its rights.")
+        bool, option("--list-tokens", help="List the tokens and their rights.")
     ] = False,
     revoke_token: Annotated[
-        str | None, option("--revoke-token", metavar="NAME", help="Refuse a token from now on.")
+        str | None, option("--revoke-token", metavar="NAME", help="Revoke a token.")
     ] = None,
 ) -> Shown:
     """Serve the store over HTTP, with a web page.
 
-    Programs reach it with memento.connect(URL, token=TOKEN), or by the API that /v1/openapi.json
-    describes. At a Unix socket, which only its user can open, no token is needed. Beyond this
-    machine, give --host and either --tls-cert and --tls-key, or --behind-proxy. It ends with
-    SIGTERM or Ctrl-C, once the calls that run are answered.
+    Programs connect with memento.connect(URL, token=TOKEN), or use the API described in
+    /v1/openapi.json. A Unix socket requires no token, because only its owner can open it. To serve
+    other machines, specify --host and either --tls-cert and --tls-key, or --behind-proxy. On
+    SIGTERM or Ctrl-C, the service finishes the calls in progress and exits.
 
-    With --workers, one that dies is replaced, and SIGHUP replaces them one by one, each once its
-    successor is ready. That is for a store in a PostgreSQL database; of a folder, one process
-    answers most calls.
+    With --workers, a worker that dies is replaced, and SIGHUP replaces the workers one at a time,
+    each as soon as its successor is ready. Use several workers for a store in a PostgreSQL
+    database; for a store in a folder, one process answers most calls anyway.
 
-    A token sees the namespace that was given with --add-token and those below it; with
-    --namespace '*', the whole store. What it writes is trusted as --trust says, at most.
+    A token gives access to the namespace specified with --add-token and those below it, or with
+    --namespace '*' to the whole store. What it writes gets at most the trust class in --trust:
+    user, agent, tool, web or import.
     """
     if add_token and not store.exists:
         store.open().close()
@@ -115,11 +128,11 @@ def serve(
             return _listed(kept)
         if revoke_token:
             gone = tokens.revoke(kept, revoke_token)
-            return Shown(_told(gone), [f"refused from now on: {gone.name}"])
+            return Shown(_told(gone), [f"revoked: {gone.name}"])
         anybody = bool(tokens.listed(kept))
     tls = None if certificate is None or key is None else (str(certificate), str(key))
     if (certificate is None) != (key is None):
-        raise InvalidInput("--tls-cert", "needs --tls-key, and the other way round")
+        raise InvalidInput("--tls-cert", "requires --tls-key, and vice versa")
     try:
         import memento.serve.running as serving  # noqa: PLC0415 - slow, and an extra
     except ImportError as error:
@@ -133,15 +146,15 @@ def serve(
         )
         where = listen if place.path else f"{'https' if tls else 'http'}://{names[-1]}"
         if workers > 1:
-            typer.echo(f"{workers} workers serve {where}; end them with Ctrl-C.", err=True)
+            typer.echo(f"Serving {where} with {workers} workers; press Ctrl-C to stop.", err=True)
             serving.run_workers(open_to, workers, opened, place, certificate=tls, proxy=proxy)
         else:
             with open_to.opened() as (service, application):
                 server = serving.server_of(service, application, certificate=tls, proxy=proxy)
                 root = service.memory.store.root
-                typer.echo(f"Serving {root} at {where}; end it with Ctrl-C.", err=True)
+                typer.echo(f"Serving {root} at {where}; press Ctrl-C to stop.", err=True)
                 serving.run(server, opened, place)
-    return Shown({"served": where}, ["ended"])
+    return Shown({"served": where}, ["stopped"])
 
 
 class _Open(NamedTuple):
@@ -168,12 +181,16 @@ def _check_reach(place: Place, host: Sequence[str], anybody: bool, *, safe: bool
     if place.is_local:
         return
     if not host:
-        raise InvalidInput("--host", "name the hosts by which it is reached from elsewhere")
+        raise InvalidInput(
+            "--host", "specify the host names by which other machines reach the service"
+        )
     if not safe:
-        raise InvalidInput("--listen", "beyond this machine, give --tls-cert or --behind-proxy")
+        raise InvalidInput(
+            "--listen", "to serve other machines, specify --tls-cert or --behind-proxy"
+        )
     if not anybody:
         raise InvalidInput(
-            "--listen", "nobody has a token; make one: `memento serve --add-token NAME`"
+            "--listen", "there are no tokens; create one with `memento serve --add-token NAME`"
         )
 
 
@@ -244,5 +261,5 @@ def _told(one: tokens.Token) -> dict[str, str]:
 
 
 def _line(one: tokens.Token) -> str:
-    ends = f", until {one.expires}" if one.expires else ""
+    ends = f", expires {one.expires}" if one.expires else ""
     return f"{one.name}  {one.namespace or WHOLE}  {one.rights}, trusted as {one.trust}{ends}"

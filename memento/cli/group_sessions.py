@@ -111,7 +111,7 @@ def checkpoint(
         str, option("--kind", help="Kind of checkpoint: task, decision, error or compaction.")
     ] = "task",
     data: Annotated[
-        str, option("--data", metavar="JSON", help="A JSON object with data of your own.")
+        str, option("--data", metavar="JSON", help="A JSON object with your own data.")
     ] = "{}",
 ) -> Shown:
     """Record the progress of a session."""
@@ -147,7 +147,9 @@ def resume(
     memory: MemoryManager,
     id: Annotated[  # noqa: A002 - the field's own name
         str | None,
-        typer.Argument(metavar="SESSION", help="The session. Default: the one interrupted last."),
+        typer.Argument(
+            metavar="SESSION", help="Name of the session. Default: the last one interrupted."
+        ),
     ] = None,
     *,
     scope: Scope = "",
@@ -157,18 +159,18 @@ def resume(
 ) -> Shown:
     """Show where an interrupted session left off.
 
-    The output is a block for a prompt. Without a name, it is about the session that was interrupted
-    last.
+    The output is a block for a prompt. Without a name, it covers the session that was interrupted
+    most recently.
     """
     found = memory.sessions.resume(id, scope=scope, tokens=tokens)
     return Shown({} if found is None else found, [] if found is None else [found.text])
 
 
-scopes = group("List, name, guess, merge and share scopes.")
+scopes = group("List, describe, infer, merge and share scopes.")
 app.add_typer(scopes, name="scopes")
 
 Path = Annotated[str, typer.Argument(metavar="SCOPE", help="A path, such as project/alpha.")]
-Other = Annotated[str, option("--with", help="The other namespace, its labels joined with '/'.")]
+Other = Annotated[str, option("--with", help="The other namespace: labels joined with '/'.")]
 
 
 @command(scopes, "memento scopes list", name="list")
@@ -192,7 +194,7 @@ def _scope_line(one: ScopeInfo, mine: tuple[str, ...]) -> str:
     parts += [one_line(one.title)] if one.title else []
     parts += [f"also: {one_line(', '.join(one.aliases))}"] if one.aliases else []
     seen = ", ".join(one_line("/".join(labels)) for labels in one.shared_with)
-    return "  ".join([*parts, *([f"seen by {seen}"] if seen else [])])
+    return "  ".join([*parts, *([f"shared with {seen}"] if seen else [])])
 
 
 @command(scopes, 'memento scopes define project/shop --alias "web shop"', make=True)
@@ -203,7 +205,7 @@ def define(
     title: Annotated[str, option("--title", help="Human-readable name.")] = "",
     alias: Annotated[list[str] | None, option("--alias", help="Another name; repeatable.")] = None,
 ) -> Shown:
-    """Describe a scope, so that texts can be matched to it."""
+    """Describe a scope so that texts can be matched to it."""
     made = memory.scopes.define(path, title=title, aliases=alias or ())
     return Shown(made, [_scope_line(made, made.namespace)])
 
@@ -211,7 +213,7 @@ def define(
 @command(scopes, 'memento scopes infer "the web shop needs a logo"')
 def infer(
     store: Store,
-    text: Annotated[list[str], typer.Argument(metavar="TEXT", help="The text to place.")],
+    text: Annotated[list[str], typer.Argument(metavar="TEXT", help="The text to find scopes for.")],
     *,
     context: Annotated[
         list[str] | None,
@@ -220,7 +222,7 @@ def infer(
         ),
     ] = None,
 ) -> Shown:
-    """Guess which scopes a text may belong to, best first."""
+    """Infer which scopes a text may belong to, best first."""
     given = dict(_pair(one) for one in context or ())
     with store.open() as memory:
         found = memory.scopes.infer(" ".join(text), context=given)
@@ -238,10 +240,8 @@ def _pair(text: str) -> tuple[str, str]:
 @command(scopes, "memento scopes merge web project/site")
 def merge(
     memory: MemoryManager,
-    src: Annotated[
-        str, typer.Argument(metavar="SOURCE", help="The scope to move memories out of.")
-    ],
-    dst: Annotated[str, typer.Argument(metavar="TARGET", help="The scope to move them into.")],
+    src: Annotated[str, typer.Argument(metavar="SOURCE", help="The scope to move memories from.")],
+    dst: Annotated[str, typer.Argument(metavar="TARGET", help="The scope to move them to.")],
 ) -> Shown:
     """Move all memories of one scope into another.
 
@@ -254,7 +254,9 @@ def merge(
 @command(scopes, "memento scopes unmerge web")
 def unmerge(
     memory: MemoryManager,
-    src: Annotated[str, typer.Argument(metavar="SOURCE", help="The SOURCE of the merge.")],
+    src: Annotated[
+        str, typer.Argument(metavar="SOURCE", help="The scope that was the SOURCE of the merge.")
+    ],
 ) -> Shown:
     """Undo a merge."""
     moved = memory.scopes.unmerge(src)
@@ -285,14 +287,14 @@ def unshare(
 ) -> Shown:
     """Stop sharing a scope, at once and in every process."""
     there = memory.scopes.unshare(path, other.split("/"))
-    return Shown({"unshared": there}, ["not shared any more" if there else "it was not shared"])
+    return Shown({"unshared": there}, ["no longer shared" if there else "it was not shared"])
 
 
 @command(scopes, "memento scopes promotable", f"memento set {ID} --scope team")
 def promotable(memory: MemoryManager) -> Shown:
     """List rules that several scopes have in common.
 
-    To move one of them to the wider scope, use `memento set ID --scope SCOPE`.
+    To move a rule to the wider scope, use `memento set ID --scope SCOPE`.
     """
     found = memory.scopes.promotable()
     return Shown({"promotable": found}, _promotable_lines(found))

@@ -29,8 +29,8 @@ _LOG_BYTES = 1 << 20
 USAGE = """\
 Usage: memento hook AGENT EVENT [--root FOLDER]
 
-Answer an event of a coding agent: it reads the event as JSON from stdin and prints the text for the
-agent's model. `memento setup` writes the command into the agent's configuration.
+Handle an event from a coding agent: read the event as JSON from stdin, and print text for the
+agent's model. `memento setup` adds this command to the agent's configuration.
 """
 
 
@@ -53,18 +53,18 @@ def run(words: list[str]) -> None:
 
 def _end_late(seconds: float) -> None:
     time.sleep(seconds)
-    note("no answer in time")
+    note("timed out")
     os._exit(0)
 
 
 def _answer(words: list[str], end: float) -> None:
     """Ask the resident process of the store; if it cannot be reached, open the store here."""
     if len(words) < 2:  # noqa: PLR2004 - these two
-        raise ValueError("give the agent and the event; see `memento hook --help`")
+        raise ValueError("specify an agent and an event; see `memento hook --help`")
     agent, event, *options = words
     raw = sys.stdin.buffer.read(_MOST_BYTES + 1)
     if len(raw) > _MOST_BYTES:
-        raise ValueError("what the agent says is too long")
+        raise ValueError("the event is too long")
     given = json.loads(raw or b"{}")
     given.setdefault("cwd", os.getcwd())  # noqa: PTH109 - pathlib is slow to import
     asked = {"call": "hook", "agent": agent, "event": event, "given": given}
@@ -117,7 +117,7 @@ def _root(options: list[str]) -> str:
             return folder
         case [word] if word.startswith("--root=") and word != "--root=":
             return word.removeprefix("--root=")
-    raise ValueError("give --root FOLDER and nothing else; see `memento hook --help`")
+    raise ValueError("the only option is --root FOLDER; see `memento hook --help`")
 
 
 def note(line: str) -> None:

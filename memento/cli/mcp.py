@@ -44,7 +44,7 @@ class Settings(NamedTuple):
             InvalidInput: If ``scope`` is invalid, or there is no working folder.
         """
         if self.everywhere and self.scope is not None:
-            raise InvalidInput("--everywhere", "contradicts --scope")
+            raise InvalidInput("--everywhere", "cannot be combined with --scope")
         if self.everywhere or self.scope is not None:
             return parse_scope(self.scope or "")
         from memento_mcp._project import project_scope  # noqa: PLC0415 - the others need none of it
@@ -126,7 +126,7 @@ def serve(settings: Settings) -> None:
     if sys.stdin.isatty():
         from memento.cli.output import warn  # noqa: PLC0415 - no agent waits for it
 
-        warn("waiting for an agent on standard input; it starts this command itself")
+        warn("waiting for an agent on standard input; normally the agent starts this command")
     sys.stdout.flush()
     if settings.alone or settings.store.url or not _piped(settings):
         _alone(doors_of(settings))
@@ -154,7 +154,7 @@ def _piped(settings: Settings) -> bool:
     except (InvalidInput, StoreError):  # no default store: the model is told why
         return False
     except Unreachable as error:
-        sys.stderr.write(f"memento: serves this agent in a process of its own: {error}\n")
+        sys.stderr.write(f"memento: serving this agent in a separate process: {error}\n")
         return False
     pipe.run(sys.stdin.fileno())
     return True
@@ -174,5 +174,5 @@ def _here() -> Path:
     try:
         return Path.cwd()
     except FileNotFoundError:
-        problem = "is not given, and the working folder was removed; give it, or --everywhere"
+        problem = "is required, because the working folder was removed; or use --everywhere"
         raise InvalidInput("--scope", problem) from None

@@ -70,7 +70,7 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port))
     except OSError as error:
-        raise InvalidInput("--http", f"cannot listen at {host}:{port}: {error.strerror}") from error
+        raise InvalidInput("--http", f"cannot listen on {host}:{port}: {error.strerror}") from error
 
 
 def _doors(resident: Resident, asked: dict[str, Any], token: tokens.Token) -> Doors:
@@ -96,9 +96,11 @@ def serve_http(store: Store, address: str, *, more: bool, most: int) -> None:
     """
     host, _, port = address.rpartition(":")
     if not port.isdecimal() or int(port) > 65_535:  # noqa: PLR2004 - the greatest port
-        raise InvalidInput("--http", f"{address!r:.60} is no port, nor HOST:PORT")
+        raise InvalidInput("--http", f"{address!r:.60} is neither PORT nor HOST:PORT")
     if not tokens.listed(store.root):
-        raise InvalidInput("--http", "nobody has a token; make one: `memento mcp --add-token NAME`")
+        raise InvalidInput(
+            "--http", "there are no tokens; create one with `memento mcp --add-token NAME`"
+        )
     asked = {
         "call": "http", "host": host or HOST, "port": int(port), "more": more, "tokens": most,
         "embedder": store.embedder, "environ": settings_here(),
@@ -119,5 +121,5 @@ def _serve_once(store: Store, asked: dict[str, Any]) -> None:
         if "error" in answer:
             raise MementoError(answer["error"])
         url = json.loads(said.readline())["url"]
-        typer.echo(f"Serving {os.fspath(store.root)} at {url}; end it with Ctrl-C.", err=True)
+        typer.echo(f"Serving {os.fspath(store.root)} at {url}; press Ctrl-C to stop.", err=True)
         said.read()

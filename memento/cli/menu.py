@@ -76,7 +76,7 @@ ELSEWHERE = {
     "promote": "set ID --scope SCOPE",
     "reason": "insight reason",
     "recent": "list --session SESSION --newest-first",
-    "redo": "undo NUMBER, with the number of the undo",
+    "redo": "undo NUMBER",
     "reindex": "doctor --reindex",
     "resume": "session resume",
     "revert": "undo --key KEY",
@@ -135,7 +135,7 @@ class Menu(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find a command; if the name is part of another command, say how to type that."""
         if ctx.parent is None and args[0] not in self.commands and args[0] in ELSEWHERE:
-            ctx.fail(f"type `memento {ELSEWHERE[args[0]]}` for {args[0]!r}")
+            ctx.fail(f"use `memento {ELSEWHERE[args[0]]}` instead of {args[0]!r}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

@@ -98,7 +98,9 @@ def where_of(given: Sequence[str]) -> dict[str, Any]:
     for text in given:
         for key, value in condition_of("--where", text).items():
             if key in where:
-                raise InvalidInput("--where", f"{key!r:.60} is named twice; use one JSON object")
+                raise InvalidInput(
+                    "--where", f"{key!r:.60} is given twice; use a single JSON object"
+                )
             where[key] = value
     return where
 
@@ -141,7 +143,7 @@ Root = Annotated[
         "--root",
         envvar=VARIABLE,
         metavar="FOLDER",
-        help="The store folder. Default: the nearest agent_memory, or the user's store.",
+        help="Store folder. Default: the nearest agent_memory, or else the user's store.",
     ),
 ]
 Namespace = Annotated[
@@ -150,7 +152,7 @@ Namespace = Annotated[
         "--namespace",
         envvar="MEMENTO_NAMESPACE",
         metavar="LABELS",
-        help="Namespace to use: one or more labels, joined with '/'.",
+        help="Namespace to use: one or more labels joined with '/'.",
     ),
 ]
 EmbedderName = Annotated[
@@ -163,7 +165,7 @@ EmbedderName = Annotated[
     ),
 ]
 AsJson = Annotated[bool, option("--json", help="Print JSON.")]
-Scope = Annotated[str, option("--scope", help="Scope in which it applies, such as project/x.")]
+Scope = Annotated[str, option("--scope", help="Scope it applies to, such as project/x.")]
 Scopes = Annotated[
     list[str] | None, option("--scope", help="Only memories that apply in this scope; repeatable.")
 ]
@@ -173,22 +175,22 @@ Within = Annotated[
         "--within", metavar="SCOPE", help="Only memories in this scope or below it; repeatable."
     ),
 ]
-Session = Annotated[str | None, option("--session", help="The conversation that it belongs to.")]
+Session = Annotated[str | None, option("--session", help="Name of the conversation.")]
 KnownAt = Annotated[
     datetime | None,
     option(
         "--known-at",
         parser=moment_of,
         metavar="MOMENT",
-        help="Answer from what had been recorded by this moment.",
+        help="Use only what had been recorded by this time.",
     ),
 ]
-Query = Annotated[list[str], typer.Argument(metavar="QUERY", help="The query, in plain words.")]
-Id = Annotated[
-    str, typer.Argument(metavar="ID|KEY", help="Id of the memory or a part of it, or a key.")
+Query = Annotated[
+    list[str], typer.Argument(metavar="QUERY", help="The query, in natural language.")
 ]
+Id = Annotated[str, typer.Argument(metavar="ID|KEY", help="Memory id, part of an id, or key.")]
 Ids = Annotated[
-    list[str], typer.Argument(metavar="ID|KEY", help="Ids of memories, parts of ids, or keys.")
+    list[str], typer.Argument(metavar="ID|KEY", help="Memory ids, parts of ids, or keys.")
 ]
 SlotScope = Annotated[str, option("--scope", help="Exact scope of the slot.")]
 ID = "0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10"
@@ -250,7 +252,7 @@ def filters_of(
         option(
             "--without",
             metavar="ID",
-            help="Leave out this memory: an id or part of it; repeatable.",
+            help="Exclude this memory (an id or part of one); repeatable.",
         ),
     ] = None,
     since: Annotated[
@@ -259,7 +261,7 @@ def filters_of(
             "--since",
             parser=moment_of,
             metavar="MOMENT",
-            help="Only what was said since a moment: a date, last monday, 7d.",
+            help="Only what was said since this time: a date, last monday, 7d.",
         ),
     ] = None,
     until: Annotated[
@@ -268,7 +270,7 @@ def filters_of(
             "--until",
             parser=moment_of,
             metavar="MOMENT",
-            help="Only what was said before a moment, given as for --since.",
+            help="Only what was said before this time; same formats as --since.",
         ),
     ] = None,
     as_of: Annotated[
@@ -277,7 +279,7 @@ def filters_of(
             "--as-of",
             parser=moment_of,
             metavar="MOMENT",
-            help="Only memories valid at this moment.",
+            help="Only memories valid at this time.",
         ),
     ] = None,
     known_at: KnownAt = None,

@@ -77,7 +77,7 @@ SPOKEN = (
     ("store it with documents.add", INGEST),
     ("pass a document to documents.add", INGEST),
     ("embedder: is None, so this store cannot", "--embedder none cannot"),
-    ("flush(wait=True) waits for them", "until then their words find them"),
+    ("flush(wait=True) waits for them", "until then, only keyword search finds them"),
 )
 """Phrases of the library's messages, and their replacements on the command line."""
 
@@ -108,7 +108,7 @@ def stdin_text() -> str:
 
 def interrupted() -> int:
     """Print that an interruption loses nothing; return the exit status."""
-    warn("interrupted; everything reported as done is kept, and running it again is safe")
+    warn("interrupted; everything reported as done is saved, and you can safely run it again")
     return INTERRUPTED
 
 
@@ -238,7 +238,7 @@ def each(
 
 def quarantined(waiting: int) -> list[str]:
     """Return a note on how many memories are quarantined; [] if none are."""
-    told = f"{waiting:,} quarantined until approved: see `memento quarantine list`"
+    told = f"{waiting:,} quarantined until approved; see `memento quarantine list`"
     return [with_root(told)] * bool(waiting)
 
 
@@ -256,9 +256,9 @@ def elsewhere(memory: MemoryManager) -> str:
     if len(others) == 1:
         ((labels, count),) = others.items()
         name = one_line("/".join(labels))
-        return f"nothing here; 1 other namespace holds {counted(count)}: --namespace {name}"
-    held_by = f"{len(others)} other namespaces hold {counted(sum(others.values()))}"
-    return with_root(f"nothing here; {held_by}: `memento stats --by namespace`")
+        return f"nothing here; 1 other namespace contains {counted(count)}: --namespace {name}"
+    held_by = f"{len(others)} other namespaces contain {counted(sum(others.values()))}"
+    return with_root(f"nothing here; {held_by}; see `memento stats --by namespace`")
 
 
 def wait_for_index(memory: MemoryManager) -> int:
@@ -270,5 +270,6 @@ def wait_for_index(memory: MemoryManager) -> int:
             return 0
     now = memory.store.stats()
     why = "; ".join(now.trouble.values())
-    whose = sum(now.backlog.values()) or "some of other namespaces"
-    return fail(f"{whose} not indexed yet, found by words meanwhile: {why}", NOT_WELL)
+    left = sum(now.backlog.values())
+    whose = counted(left) if left else "memories of other namespaces"
+    return fail(f"{whose} not indexed yet, so only keyword search finds them: {why}", NOT_WELL)

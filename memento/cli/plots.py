@@ -39,9 +39,9 @@ def panels(memory: MemoryManager) -> list[Panel]:
     newest = memory.list(newest_first=True, limit=MOST)
     tiers = Counter(one.tier for one in newest)
     return [
-        Panel("Memories in all", list(_growth([one.created_at for one in newest]))),
-        Panel("Memories in each tier", [_bar(tier, tiers[tier]) for tier in Tier]),
-        Panel("Memories by how much of them is left", list(_left(memory, newest))),
+        Panel("Total memories", list(_growth([one.created_at for one in newest]))),
+        Panel("Memories per tier", [_bar(tier, tiers[tier]) for tier in Tier]),
+        Panel("Memories by retention", list(_left(memory, newest))),
     ]
 
 

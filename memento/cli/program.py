@@ -159,7 +159,7 @@ def memento(
         option("--version", "-V", help="Print the version.", callback=_show_version, is_eager=True),
     ] = False,
 ) -> None:
-    """Durable, tiered memory for AI agents, searched by words and by meaning, offline."""
+    """Durable, tiered, offline memory for AI agents, with keyword and semantic search."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -203,7 +203,7 @@ def _misused(error: Exception, args: Sequence[str], *, as_json: bool) -> int:
     if type(error).__name__ == "NoSuchOption" and any(
         one.startswith("-") and not _OPTION.fullmatch(one) for one in args
     ):
-        problem += "; put -- before a text that begins with a dash"
+        problem += "; put -- before text that begins with a dash"
     return fail(f"{problem}; see `{command} --help`", USAGE, as_json=as_json)
 
 

@@ -187,11 +187,11 @@ def stats(found: Stats, where: str) -> Group:
         "memories": found.memories,
         **{f"  {tier}": count for tier, count in found.tiers.items()},
         **{status: count for status, count in found.hidden.items() if count},
-        "not found by meaning yet": found.backlog.get("embed", 0),
+        "not in semantic search yet": found.backlog.get("embed", 0),
         "not in the vector index yet": sum(found.backlog.values()) - found.backlog.get("embed", 0),
         **{f"vectors of {name}": count for name, count in found.embedders.items()},
         "ledger": f"{found.ledger_bytes / 1e6:.1f} MB",
-        **{f"trouble: {part}": why for part, why in found.trouble.items()},
+        **{f"problem: {part}": why for part, why in found.trouble.items()},
     }
     for name, value in rows.items():
         table.add_row(Text(plain(name)), Text(plain(str(value))))

@@ -262,11 +262,11 @@ class Health:
         if self.signals:
             learnt = ", ".join(f"{count} {signal}" for signal, count in self.signals.items())
             lines.append(f"learnt: {learnt}")
-        lines.append(f"{self.unused} never shown in 30 days or more")
+        lines.append(f"{self.unused} not shown for 30 days or more")
         lines += [f"conflict: {one_line(a.text)} | {one_line(b.text)}" for a, b in self.conflicts]
         lines += [f"overdue: {one_line(one.text)}" for one in self.overdue]
         if self.oldest_rule is not None:
-            lines.append(f"oldest rule that nobody confirmed: {one_line(self.oldest_rule.text)}")
+            lines.append(f"oldest unconfirmed rule: {one_line(self.oldest_rule.text)}")
         lines += [f"often forgotten: {uri} ({count})" for uri, count in self.junk.items()]
         return "\n".join(lines)
 

@@ -124,7 +124,10 @@ class Resident:
             asked: The call, with the fields that say how to open the store.
         """
         if asked.get("make") is False and not (self.root / layout.LEDGER).exists():
-            problem = "holds no store; name its folder with --root, or make one with `memento add`"
+            problem = (
+                "contains no store; specify its folder with --root, or create a store with "
+                "`memento add`"
+            )
             raise StoreUnusable(self.root, problem)
         how = asked.get("namespace", "default"), asked.get("embedder", "default")
         environ = tuple(sorted(asked.get("environ", {}).items()))

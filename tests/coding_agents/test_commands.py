@@ -115,7 +115,7 @@ def test_setup_shows_does_and_undoes(run, home):
     assert run("setup", "codex")[0] == 0
     assert "memento" in theirs.read_text()
     assert "nothing to do" in run("setup", "codex")[1]
-    assert "taken out" in run("setup", "--undo", "--yes")[1]
+    assert "removed" in run("setup", "--undo", "--yes")[1]
     assert theirs.read_text() == "model = 'o1'  # mine\n"
     assert [one.name for one in (home / ".codex").iterdir()] == ["config.toml"]
 

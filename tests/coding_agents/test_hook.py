@@ -271,7 +271,7 @@ def run_hook(words, given, tmp_path, **environ):
         (["claude-code", "Stop"], b"{", "JSON"),
         (["claude-code", "Nothing"], b"{}", "no such event of claude-code: 'Nothing'"),
         (["nobody", "Stop"], b"{}", "no such agent: 'nobody'"),
-        ([], b"", "give the agent and the event"),
+        ([], b"", "specify an agent and an event"),
         (
             ["claude-code", "UserPromptSubmit", "--root", "/proc/nowhere"],
             b'{"prompt": "Hello you"}',
@@ -282,7 +282,7 @@ def run_hook(words, given, tmp_path, **environ):
             b'{"prompt": "Hello you"}',
             "/etc/hostname",
         ),
-        (["claude-code", "Stop", "--rot", "/x"], b"{}", "give --root FOLDER and nothing else"),
+        (["claude-code", "Stop", "--rot", "/x"], b"{}", "the only option is --root FOLDER"),
     ],
 )
 def test_a_hook_never_fails_its_agent(tmp_path, words, given, said):

@@ -151,7 +151,7 @@ def test_a_file_that_is_ingested_again_changes_nothing(tmp_path, capsys, how, na
     end = "\n" + (more if name.endswith("jsonl") else "\nA new end.")
     file.write_text(FILES[name] + end, encoding="utf-8")
     assert main(["ingest", str(file), "--root", root, "--no-wait"]) == 0
-    assert ("1 taken out here before" in capsys.readouterr().out) is (how == "erased")
+    assert ("1 removed here before" in capsys.readouterr().out) is (how == "erased")
     with MemoryManager(root, embedder=None) as memory:
         assert sorted((one.text, one.scope) for one in memory.list()) == sorted(
             [*before, ("A new end.", "")]

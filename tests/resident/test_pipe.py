@@ -153,7 +153,7 @@ def test_without_a_folder_for_the_socket_the_agent_is_served_all_the_same(agent,
     assert "Remembered" in one.hear()["result"]["content"][0]["text"]
     status, _, errors = one.leave()
     assert status == 0
-    assert errors.startswith(b"memento: serves this agent in a process of its own:")
+    assert errors.startswith(b"memento: serving this agent in a separate process:")
 
 
 def test_what_the_server_refuses_it_refuses_through_the_pipe(agent):

@@ -49,7 +49,7 @@ def test_the_one_it_likes_best_comes_first(open_memory, monkeypatch, embedder):
     found = memory.retrieve("tea")
     assert found[0].text == NOTES[2]
     assert found[0].terms["reranked"] == max(hit.terms.get("reranked", 0) for hit in found)
-    assert "reads like the answer to the reranker" in found[0].explain()
+    assert "rated as an answer by the reranker" in found[0].explain()
     assert not found.missing
 
 

@@ -73,7 +73,7 @@ def test_retrieve_explains_itself(memento):
     explained = memento("retrieve", "kettle", "--explain").out
     assert "% sure: " in explained
     assert "found by text #1" in explained
-    assert "the query's words, in it and in the turns beside it" in explained
+    assert "the query's words, in this and in neighbouring turns" in explained
 
 
 def test_explain_has_one_wording(memento, tmp_path):
@@ -213,10 +213,10 @@ def test_feedback_and_strength(memento):
     """A verdict is told back, and found again with all else that is known of the memory."""
     memory_id = add(memento, "The office opens at nine")
     told = memento("feedback", memory_id, "--wrong", "--note", "at eight")
-    assert told.out == f"{memory_id}  wrong, believed to 57% (before any: 80%)\n"
+    assert told.out == f"{memory_id}  wrong, belief 57% (before any verdict: 80%)\n"
     assert memento("feedback", memory_id, "--useful", "--json").data["beliefs"][0]["mean"] > 0.57
     said = memento("insight", "strength", memory_id).out
-    assert "belief     59% (before any verdict 80%)" in said
+    assert "belief     59% (before any verdict: 80%)" in said
     assert said.count(" by user") == 2
     data = memento("insight", "strength", memory_id, "--json").data
     assert (data["strength"]["uses"], data["belief"]["evidence"][0]["note"]) == (1.0, "at eight")
@@ -232,14 +232,14 @@ def test_stats_counts(memento):
     assert memento("stats", "--json").data["tiers"] == {"short": 1, "medium": 0, "long": 1}
     table = memento("stats").out
     assert table.splitlines()[0] == "default in agent_memory"  # no column squeezes a long path
-    assert "not found by meaning yet" in table
+    assert "not in semantic search yet" in table
 
 
 def test_namespaces_are_apart(memento):
     """--namespace joins labels with a slash; one does not see another's."""
     add(memento, "the kettle is blue", "--namespace", "acme/rami")
     assert memento("retrieve", "kettle", "--namespace", "acme").out == (
-        "nothing found; 1 other namespace holds 1 memory: --namespace acme/rami\n"
+        "nothing found; 1 other namespace contains 1 memory: --namespace acme/rami\n"
     )
     assert "blue" in memento("retrieve", "kettle", "--namespace", "acme/rami").out
     with MemoryManager("agent_memory", namespace=("acme", "rami"), embedder=None) as memory:
@@ -260,12 +260,12 @@ def test_ingest_twice_adds_nothing(memento, tmp_path):
     file = tmp_path / "notes.md"
     file.write_text("# Setup\n\nThe server is called Erna.\n\nIt runs Debian.\n")
     first = memento("ingest", file, "--scope", "ops")
-    assert first.out == "notes.md: 2 memories read, 2 new, 0 known already\n"
+    assert first.out == "notes.md: 2 memories read, 2 new, 0 already known\n"
     second = memento("ingest", file, "--scope", "ops")
-    assert second.out == "notes.md: 2 memories read, 0 new, 2 known already\n"
+    assert second.out == "notes.md: 2 memories read, 0 new, 2 already known\n"
     file.write_text(file.read_text() + "\nIt stands in the cellar.\n")
     third = memento("ingest", file, "--scope", "ops", "--no-wait")
-    assert third.out == "notes.md: 3 memories read, 1 new, 2 known already\n"
+    assert third.out == "notes.md: 3 memories read, 1 new, 2 already known\n"
     assert [one["scope"] for one in memento("list", "--json").data["memories"]] == ["ops"] * 3
 
 
@@ -308,9 +308,9 @@ def test_ingest_goes_on_where_it_was_interrupted(memento, tmp_path, monkeypatch)
     monkeypatch.setattr(View, "add", interrupted)
     stopped = memento("ingest", file)
     assert stopped.status == 130
-    assert "running it again is safe" in stopped.err
+    assert "you can safely run it again" in stopped.err
     monkeypatch.setattr(View, "add", add)
-    assert "10 memories read, 6 new, 4 known already" in memento("ingest", file).out
+    assert "10 memories read, 6 new, 4 already known" in memento("ingest", file).out
 
 
 def test_ingest_reports_a_bad_file_before_it_writes(memento, tmp_path):
@@ -575,9 +575,9 @@ def test_ingest_reports_each_file(memento, tmp_path):
     assert ended.status == 2
     assert "page.pdf: is a PDF: convert it to text first" in ended.err
     assert ended.out.splitlines() == [
-        "result.json: a Telegram export, 1 memory read, 1 new, 0 known already",
-        "notes.md: 1 memory read, 1 new, 0 known already",
-        "1 quarantined until approved: see `memento quarantine list`",
+        "result.json: a Telegram export, 1 memory read, 1 new, 0 already known",
+        "notes.md: 1 memory read, 1 new, 0 already known",
+        "1 quarantined until approved; see `memento quarantine list`",
     ]
     data = memento("ingest", *files, "--json").data
     assert [(one["name"], one["read"], one["new"]) for one in data["files"]] == [
@@ -595,7 +595,7 @@ def test_ingest_takes_what_it_can_use(memento, tmp_path):
     ended = memento("ingest", tmp_path, "--json")
     assert (ended.status, "; and 2 more" in ended.err) == (2, True)
     refused = memento("ingest", tmp_path / "a.pdf", "--document", "--me", "Ada")
-    assert (refused.status, "neither --me nor --map" in refused.err) == (2, True)
+    assert (refused.status, "cannot be combined with --me or --map" in refused.err) == (2, True)
     assert memento("ingest", tmp_path / "a.pdf", "--document").status == 2
     assert memento("ingest", tmp_path / "a.pdf", "--format", "text").status == 2
 

@@ -163,7 +163,7 @@ def test_an_unchanged_file_changes_nothing(memento, editor, text):
         ('expires_at = ""=>expires_at = "sometime"', "sometime"),
         ('due_at = ""=>due_at = [1]', "[1]"),
         ('kind = "fact"=>kind = 3', "kind"),
-        ("+++\n=>---\n", "between two lines of +++"),
+        ("+++\n=>---\n", "between two +++ lines"),
     ],
 )
 def test_a_mistake_in_the_fields_keeps_the_file(memento, editor, pair, says):
@@ -183,7 +183,7 @@ def test_a_mistake_in_the_fields_keeps_the_file(memento, editor, pair, says):
 def test_an_editor_that_fails_changes_nothing(memento, monkeypatch):
     """One that is not there, and one that ends with an error."""
     one = add(memento, "the kettle is blue")
-    for command, says in (("no-such-editor", "cannot be run"), ("false", "ended with 1")):
+    for command, says in (("no-such-editor", "cannot be run"), ("false", "exited with status 1")):
         monkeypatch.setenv("VISUAL", command)
         refused = memento("edit", one)
         assert (refused.status, says in refused.err) == (2, True)
@@ -207,10 +207,10 @@ def test_undo_takes_back_the_last_change(memento):
     assert f"replaces {one[-8:]}: The rent is 560 euros (undo: `memento undo 1`)" in told.out
     memento("set", one, "--tag", "+old")
     done = memento("undo", "--yes")
-    assert f"{one[-8:]} is again: The rent is 560 euros" in done.err
+    assert f"{one[-8:]} goes back to: The rent is 560 euros" in done.err
     assert memento("value", "rent", "--json").data["text"] == "The rent is 640 euros"
     done = memento("undo", "--yes")
-    assert "is forgotten: The rent is 640 euros" in done.err
+    assert "will be forgotten: The rent is 640 euros" in done.err
     assert memento("value", "rent", "--json").data["text"] == "The rent is 560 euros"
     assert "there is no change to undo" in memento("undo", "--yes").err
 
@@ -233,20 +233,20 @@ def test_undo_says_that_an_added_memory_is_forgotten_otherwise(memento):
     add(memento, "tea", "--key", "drink")
     add(memento, "coffee", "--key", "drink")
     last = add(memento, "the kettle is blue")
-    assert f"`memento forget {last[-8:]}` takes that back" in memento("undo", "--yes").err
+    assert f"to hide it: `memento forget {last[-8:]}`" in memento("undo", "--yes").err
 
 
 def test_a_secret_is_said_to_be_left_out(memento):
     """With its kind, for people and in JSON."""
     key = "sk-proj-" + "abcdefghij0123456789" * 3
-    assert "a secret was left out (openai-key)" in memento("add", f"api key {key}").out
+    assert "a secret was removed (openai-key)" in memento("add", f"api key {key}").out
     told = memento("add", f"another key {key}", "--json").data
-    assert told["notes"] == ["a secret was left out (openai-key)"]
+    assert told["notes"] == ["a secret was removed (openai-key)"]
 
 
 def test_a_new_store_is_named(memento):
     """Once, on stderr."""
-    assert memento("add", "one").err == "memento: made a new store in agent_memory\n"
+    assert memento("add", "one").err == "memento: created a new store in agent_memory\n"
     assert memento("add", "two").err == ""
 
 
@@ -279,9 +279,9 @@ def test_an_empty_namespace_says_where_memories_are(memento):
     """In each command that finds nothing there."""
     add(memento, "tea", "--namespace", "demo")
     for words in (["list"], ["retrieve", "tea"], ["stats"]):
-        assert "1 other namespace holds 1 memory: --namespace demo" in memento(*words).out
+        assert "1 other namespace contains 1 memory: --namespace demo" in memento(*words).out
     add(memento, "coffee", "--namespace", "acme/rami")
-    assert "2 other namespaces hold 2 memories" in memento("list").out
+    assert "2 other namespaces contain 2 memories" in memento("list").out
 
 
 @pytest.mark.parametrize("moment", ["2027-01-02", "2027-01-02T00:00:00", '"2027-01-02"'])
@@ -303,5 +303,5 @@ def test_a_locked_memory_keeps_what_was_typed(memento, editor):
     memento("set", one, "--lock")
     editor("blue=>red")
     refused = memento("edit", one)
-    assert (refused.status, "the file is kept" in refused.err) == (2, True)
+    assert (refused.status, "the file was kept" in refused.err) == (2, True)
     assert shown(memento, one)["text"] == "the kettle is blue"

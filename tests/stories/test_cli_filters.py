@@ -114,7 +114,7 @@ def test_an_option_has_the_same_words_everywhere():
 def test_a_command_keeps_its_own_name_and_help():
     """Typer sees the command itself, with more options."""
     assert group_find.prompt.__name__ == "prompt"
-    assert "for a prompt" in group_find.prompt.__doc__
+    assert "for use in a prompt" in group_find.prompt.__doc__
 
 
 def test_the_hits_of_a_filter_are_those_of_the_method(memento, tmp_path):

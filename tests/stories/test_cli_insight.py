@@ -32,6 +32,6 @@ def test_the_overviews_print_lines_and_json(memento):
     assert "1 active memories: 1 fact" in memento("insight", "health").out
     assert memento("insight", "health", "--json").data["active"] == 1
     assert memento("insight", "wonder", "--json").data["questions"] == []
-    assert "nothing is missing" in memento("insight", "wonder").out
+    assert "no gaps found" in memento("insight", "wonder").out
     assert "nothing here" in memento("insight", "timeline", "--namespace", "nobody").out
     assert memento("insight", "lineage", "nobody").status == 3

@@ -100,7 +100,7 @@ def test_erase_says_first_and_then_does(memento):
     assert done.status == 0
     assert f"{memory_id}  erased\n" in done.out
     assert "1 memory" in done.out
-    assert "not reached: backups" in done.out
+    assert "beyond the reach of erase: backups" in done.out
     files = [path for path in Path("agent_memory").rglob("*") if path.is_file()]
     assert not [path for path in files if b"zq4711qz" in path.read_bytes()]
     assert memento("erase", memory_id, "--yes").status == 3
@@ -168,7 +168,7 @@ def test_an_unfinished_erasure_exits_with_1(memento):
     done = memento("erase", memory_id, "--yes", "--timeout", "0")
     assert done.status == 1
     assert "log not done yet" in done.err
-    assert "not files of the store, not checked: notes.txt" in done.out
+    assert "not part of the store, so not checked: notes.txt" in done.out
     reader.close()
     assert memento("doctor").status == 0
 
@@ -194,7 +194,7 @@ def test_export_and_import(memento, tmp_path):
         == "2 memories new\n"
     )
     again = memento("import", "all.jsonl", "--trust", "user", "--root", "copy")
-    assert again.out == "0 memories new, 2 known already\n"
+    assert again.out == "0 memories new, 2 already known\n"
     assert texts(memento, "copy") == ["the kettle is blue"]
     whole = (tmp_path / "all.jsonl").read_bytes()
     (tmp_path / "cut.jsonl").write_bytes(whole[:-20])
@@ -211,7 +211,7 @@ def test_what_is_quarantined_is_not_lost_from_sight(memento):
     assert "--trust user" in told.err
     for words in (["list"], ["retrieve", "kettle"], ["stats"]):
         found = memento(*words, "--root", "copy").out
-        assert "1 quarantined until approved: see `memento quarantine list --root copy`" in found
+        assert "1 quarantined until approved; see `memento quarantine list --root copy`" in found
     (waiting,) = memento("quarantine", "list", "--root", "copy", "--json").data["memories"]
     memento("quarantine", "approve", waiting["id"], "--root", "copy")
     assert "quarantine" not in memento("list", "--root", "copy", "--tag", "none").out
@@ -267,6 +267,6 @@ def test_what_is_damaged_is_named(memento):
     file.close()
     assert f"{memory_id} is damaged" in memento("export", "d.jsonl").err
     assert (
-        f"{memory_id} left out"
+        f"{memory_id} was left out"
         in memento("import", "d.jsonl", "--trust", "user", "--root", "copy").err
     )

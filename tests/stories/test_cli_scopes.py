@@ -27,7 +27,7 @@ def test_a_scope_is_shared_and_taken_back(memento):
     """The other namespace sees it with its origin, until it does not."""
     assert memento("add", "Deploys go by night", "--scope", "ops").status == 0
     shared = memento("scopes", "share", "ops", "--with", "acme/rami")
-    assert shared.out == "     1  ops  seen by acme/rami\n"
+    assert shared.out == "     1  ops  shared with acme/rami\n"
     theirs = ("--namespace", "acme/rami")
     assert memento("scopes", "list", *theirs).out == "     1  ops  shared by default\n"
     hit = memento("retrieve", "how do deploys go?", "--json", *theirs).data["hits"][0]
@@ -35,7 +35,7 @@ def test_a_scope_is_shared_and_taken_back(memento):
     own = memento("retrieve", "how do deploys go?", "--own", *theirs)
     assert own.out.startswith("nothing found")
     taken = memento("scopes", "unshare", "ops", "--with", "acme/rami")
-    assert taken.out == "not shared any more\n"
+    assert taken.out == "no longer shared\n"
     assert memento("scopes", "unshare", "ops", "--with", "acme/rami").out == "it was not shared\n"
     assert memento("scopes", "list", *theirs).out == "nothing here\n"
     assert memento("retrieve", "how do deploys go?", *theirs).out.startswith("nothing found")

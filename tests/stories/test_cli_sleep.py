@@ -27,9 +27,9 @@ def run(tmp_path):
 
 def test_sleep_says_what_it_does_and_can_be_undone(run):
     """First what it would do, then that it did, then back."""
-    assert "duplicates looked at 2, changed 1" in run("sleep", "--dry-run")
+    assert "duplicates examined 2, changed 1" in run("sleep", "--dry-run")
     said = run("sleep", "--seconds", "5")
-    assert "memento undo --run 1 takes it back" in said
+    assert "to undo: memento undo --run 1" in said
     assert json.loads(run("list", "--json"))["memories"][0]["id"] == "bike-always-there"
     run("undo", "--run", "1")
     assert len(json.loads(run("list", "--json"))["memories"]) == 2
@@ -46,7 +46,7 @@ def test_the_archive_takes_short_ids(run):
 
 def test_strength_and_feedback_take_short_ids(run):
     """Like the other commands."""
-    assert "used, believed" in run("feedback", "in-the-shed", "--useful")
+    assert "used, belief" in run("feedback", "in-the-shed", "--useful")
     assert "uses" in run("insight", "strength", "in-the-shed")
 
 
@@ -63,7 +63,7 @@ def test_articles_are_written_when_they_are_asked_for(run):
     for place in ("shed", "cellar", "attic", "garage"):
         run("add", f"The {place} of the old mill has a wooden door")
     assert "articles" not in run("sleep")
-    assert "articles   looked at" in run("sleep", "--steps", "articles")
+    assert "articles   examined" in run("sleep", "--steps", "articles")
     (article,) = json.loads(run("list", "--kind", "article", "--json"))["memories"]
     assert "wooden door" in article["text"]
     assert "quotes (active)" in run("show", article["id"])

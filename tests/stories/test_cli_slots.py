@@ -95,7 +95,7 @@ def test_list_filters(memento, tmp_path, options, expected):
     [
         (["price"], "neither KEY=VALUE nor a JSON object"),
         (["{price}"], "is not a JSON object"),
-        (["n=1", "n=2"], "named twice"),
+        (["n=1", "n=2"], "given twice"),
         (['{"n": {"$more": 1}}'], "is not one of: $eq"),
     ],
 )

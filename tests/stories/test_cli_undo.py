@@ -17,7 +17,7 @@ def test_correct_and_undo(memento):
     assert (change["number"], change["kind"], change["changed"]) == (1, "correct", [old])
     assert "correct by user; 1 changed, 1 added" in memento("changes").out
 
-    assert "2 memories set back by change 2" in memento("undo", "1").out
+    assert "2 memories reverted by change 2" in memento("undo", "1").out
     assert memento("value", "kettle", "--json").data["text"] == "the kettle is blue"
     assert "undone by 2" in memento("changes", "--id", old).out
     assert memento("undo", "2", "--json").data["undone"] == [2]
@@ -41,7 +41,7 @@ def test_what_stands_in_the_way_is_named(memento):
     left = memento("undo", "1")
     assert (
         left.status,
-        f"{old[-8:]}  left as it is: change 2 (restore) came later" in left.out,
+        f"{old[-8:]}  left unchanged: change 2 (restore) came later" in left.out,
     ) == (1, True)
     assert memento("undo", "1", "--force", "--json").data["undone"] == [2, 1]
     refused = memento("undo", "9")
@@ -80,7 +80,7 @@ def test_one_command_is_one_change(memento):
     """`undo` brings back all memories that one `forget` hid."""
     ids = [added(memento, text) for text in ("the kettle is blue", "the door is green")]
     assert memento("forget", *ids).out == "".join(f"{one}  forgotten\n" for one in ids)
-    assert "2 memories set back" in memento("undo", "--yes").out
+    assert "2 memories reverted" in memento("undo", "--yes").out
     assert len(memento("list", "--json").data["memories"]) == 2
 
 

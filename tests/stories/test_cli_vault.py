@@ -71,7 +71,7 @@ def test_a_file_for_another_program(memento, tmp_path):
     memento("add", "Rami lives in Oslo", "--tag", "home")
     done = memento("export", str(tmp_path / "m.jsonl"), "--format", "server-memory")
     assert done.out.endswith("1 memory\n")
-    assert "cannot hold: tags of 1" in done.err
+    assert "cannot represent: tags of 1" in done.err
     assert json.loads((tmp_path / "m.jsonl").read_text())["observations"] == ["Rami lives in Oslo"]
 
 

@@ -109,9 +109,9 @@ def test_a_source_from_which_nothing_waits_is_told_those_that_have(memento):
     memento("add", "hello", "--trust", "import", "--source", "whatsapp:Lotte")
     for verb in ("approve", "list"):
         said = memento("quarantine", verb, "--source", "whatsapp").out
-        assert said == "none wait from there, but from whatsapp:Lotte\n"
+        assert said == "nothing quarantined from there, only from whatsapp:Lotte\n"
     assert "active" in memento("quarantine", "approve", "--source", "whatsapp:Lotte", "-y").out
-    assert memento("quarantine", "list").out == "none wait\n"
+    assert memento("quarantine", "list").out == "nothing quarantined\n"
 
 
 def test_a_missing_file_is_named_as_it_was_typed(memento):
@@ -192,7 +192,7 @@ def test_reading_from_a_terminal_says_so(memento, monkeypatch):
 
     monkeypatch.setattr("sys.stdin", Terminal("typed by hand"))
     ended = memento("add", "-")
-    said = ["reading from stdin; end with Ctrl-D", "made a new store in agent_memory"]
+    said = ["reading from stdin; end with Ctrl-D", "created a new store in agent_memory"]
     assert ended.status == 0
     assert ended.err == "".join(f"memento: {one}\n" for one in said)
     for command in ("observe",), ("ingest", "-"), ("import", "-"):

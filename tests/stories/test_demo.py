@@ -48,7 +48,7 @@ def test_the_demo_tells_its_story(memento):
     shown = memento("demo").out
     assert story.BEFORE.text in shown.split(story.AFTER.text)[1]
     count = len(list(ingest.read(story.CONVERSATION))) + len(story.NOTES) + 1
-    assert f"{count} of {count} memories are there" in shown
+    assert f"{count} of {count} memories are back" in shown
     assert "memento demo --root demo_memory" in shown
     assert max(map(len, shown.splitlines())) <= 100
 

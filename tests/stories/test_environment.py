@@ -175,6 +175,6 @@ def test_a_removed_working_folder_asks_for_an_absolute_path(shell, line):
 def test_erase_names_the_whole_id_of_a_part(shell, part):
     """Erase takes no part of an id, and says which id it is a part of."""
     done = shell(f"{MEMENTO} erase {part} --yes")
-    assert b"erase requires whole ids" in done.stderr
+    assert b"erase requires complete ids" in done.stderr
     assert b"the-first-memory" in done.stderr
     assert b"four" in shell(f"{MEMENTO} list").stdout

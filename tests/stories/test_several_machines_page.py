@@ -71,7 +71,7 @@ def test_the_commands_run(environ, tmp_path, monkeypatch):
     with MemoryManager(tmp_path / "agent_memory", embedder=None) as memory:
         kept = memory.add("The ferry leaves at nine", "long")
     (move,) = re.findall(r"^    (memento export --move-to .*)$", PAGE, re.MULTILINE)
-    assert "the same there" in shell(move, environ, tmp_path)
+    assert "copied and verified" in shell(move, environ, tmp_path)
     commands = blocks("bash")
     assert len(commands) == 2
     said = [shell(one, environ, tmp_path) for one in commands]

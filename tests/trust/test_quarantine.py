@@ -570,7 +570,7 @@ def test_a_source_is_approved_at_the_command_line(memory, capsys, monkeypatch):
     assert "page 0" in said.err
     assert said.out.count("active") == 2
     assert main([*words, "--yes"]) == 0
-    assert capsys.readouterr().out == "none wait\n"
+    assert capsys.readouterr().out == "nothing quarantined\n"
 
 
 class Terminal(io.StringIO):

@@ -114,5 +114,5 @@ def test_a_lost_link_is_counted(open_memory, capsys):
         file.execute("UPDATE links SET weight = 2")
     file.close()
     assert main(["doctor", "--salvage", "--root", str(memory.store.root)]) == 1
-    assert "links lost between the memories that are kept: 1" in capsys.readouterr().out
+    assert "links lost between the kept memories: 1" in capsys.readouterr().out
     assert salvage(memory.store.root).lost_links == 0

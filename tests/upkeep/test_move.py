@@ -136,4 +136,4 @@ def test_the_command(tmp_path, address):
         args = ["-m", "memento", "export", "--move-to", to, "--root", root]
         said = subprocess.run([sys.executable, *args], capture_output=True, text=True, check=False)
         assert said.returncode == 0, said.stderr
-        assert "copied, and the same there: 18 memories in 2 namespaces" in said.stdout
+        assert "copied and verified: 18 memories in 2 namespaces" in said.stdout

@@ -64,7 +64,7 @@ WAYS = {
     "exact": "spelling",
 }
 """Names of the searches in the output of the demo."""
-LEARNS = "It learns from a conversation"
+LEARNS = "Learn from a conversation"
 """Title of the last scene."""
 
 
@@ -93,7 +93,7 @@ def run(root: Path | None = None) -> None:
         MemoryManager(apart, namespace=NAMESPACE) as memory,
     ):
         learn(memory, lambda text: line(out, text))
-    heading(out, "How long it took")
+    heading(out, "Timing")
     line(
         out,
         f"{_ms(median(adding))} for a durable add, {_ms(median(asking))} for an answer (medians)",
@@ -116,17 +116,20 @@ def _remember(out: Console, memory: MemoryManager) -> list[float]:
     began = perf_counter()
     turns = memory.add_many(ingest.read(story.CONVERSATION))
     took = perf_counter() - began
-    line(out, f"{len(turns)} turns of 4 talks in one transaction, {_ms(took)}: {_tiers(turns)}")
+    line(
+        out,
+        f"{len(turns)} turns from 4 conversations in one transaction, {_ms(took)}: {_tiers(turns)}",
+    )
     notes: list[Memory] = []
     seconds = []
     for draft in (*story.NOTES, story.BEFORE):
         began = perf_counter()
         notes += memory.add_many([draft])
         seconds.append(perf_counter() - began)
-    line(out, f"{len(notes)} notes, facts and rules one by one: {_tiers(notes)}")
+    line(out, f"{len(notes)} notes, facts and rules, added one at a time: {_tiers(notes)}")
     began = perf_counter()
     memory.flush(wait=True)
-    line(out, f"indexed for search by meaning in {perf_counter() - began:.1f} s; no add waited")
+    line(out, f"indexed for semantic search in {perf_counter() - began:.1f} s; no add had to wait")
     return seconds
 
 
@@ -144,22 +147,22 @@ def change(out: Console, memory: MemoryManager) -> None:
     memory.flush(wait=True)
     _show(out, memory.retrieve(story.CHANGED.text, k=3))
     (before,) = memory.list(status="superseded")
-    line(out, f"It replaced this, which stays in the history ({_day(before)}):")
+    line(out, f"It replaced this statement, which stays in the history ({_day(before)}):")
     _quote(out, before.text, "dim")
 
 
 def _reopen(out: Console, folder: Path, count: int) -> None:
-    heading(out, "Closed, and opened again")
+    heading(out, "Close and reopen")
     began = perf_counter()
     with MemoryManager(folder, namespace=NAMESPACE) as memory:
         same = memory.store.stats().memories
         opened = perf_counter() - began
-        line(out, f"{same} of {count} memories are there after {_ms(opened)}")
+        line(out, f"{same} of {count} memories are back after {_ms(opened)}")
         _show(out, memory.retrieve(story.QUESTIONS[1].text, k=3))
 
 
 def _try_next(out: Console, root: Path | None) -> None:
-    heading(out, "Try next")
+    heading(out, "Next steps")
     folder = root or "demo_memory"
     if root is None:
         line(out, f"memento demo --root {folder}")

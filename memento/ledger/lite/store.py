@@ -292,7 +292,7 @@ class LiteLedger:
         try:
             if not self.path.exists():
                 sqlite.create_private(self.path)
-                log.info("made a new store in %s", self.root)
+                log.info("created a new store in %s", self.root)
             elif not self.path.is_file():
                 raise StoreUnusable(self.path, "is not a file; give another folder")
         except OSError as error:

@@ -309,7 +309,7 @@ class PgLedger:
                     "INSERT INTO meta VALUES ($1, replace(gen_random_uuid()::text, '-', ''))",
                     (_NAME,),
                 )
-                log.info("made a new store in %s", self.shown)
+                log.info("created a new store in %s", self.shown)
             found = connection.execute(
                 "SELECT (value).n FROM meta WHERE name = 'schema'"
             ).fetchone()

@@ -91,7 +91,7 @@ def approve(call: Call, name: str) -> Memory:
     """Approve a memory in the version that the user has read."""
     version = call.form.get("version", "")
     if not version.isdigit():
-        raise InvalidInput("version", "must be the version that you read")
+        raise InvalidInput("version", "must be the version that you reviewed")
     return call.memory.quarantine.approve(name, version=int(version[:9]))
 
 
@@ -136,7 +136,7 @@ def confirm(call: Call) -> Response:
     doubts = call.memory.rules.doubtful(limit=1_000)
     found = next((one for one in doubts if (one.turn_id, one.text) == wanted), None)
     if found is None:
-        raise InvalidInput("text", "this statement does not wait any more")
+        raise InvalidInput("text", "this statement is no longer waiting")
     return after(call, call.memory.rules.confirm(found))
 
 
@@ -147,14 +147,16 @@ def undo(call: Call) -> Response:
     run = next((one.run for one in listed if one.number == number and one.kind in IN_RUNS), None)
     done = call.memory.undo(number if run is None else None, run=run)
     if not done.changes:
-        raise NothingToUndo(number, "it was changed again since, or waits in the inbox")
+        raise NothingToUndo(number, "it has changed since then, or is waiting in the inbox")
     return back(call, done.changes[-1])
 
 
 def tend(call: Call) -> Response:
     """Repair derived data, or embed all memories again."""
     if not call.caller.is_owner:
-        raise NotAllowed("this is about the whole store; it needs a token with the right to admin")
+        raise NotAllowed(
+            "this operation applies to the whole store and requires a token with the admin right"
+        )
     if call.form.get("what") == "reindex":
         call.memory.store.reindex()
     else:

@@ -297,10 +297,10 @@ def _check(request: Request, form: Mapping[str, str], call: Call) -> None:
     right = hmac.compare_digest(form.get("form", "").encode(), form_token(call.session).encode())
     if is_foreign(request) or not right:
         raise NotAllowed(
-            "the form is of another page; load this one again, and repeat what you did"
+            "this form was submitted from a different page; reload this page and try again"
         )
     if not (call.may_change or request.url.path in ("/theme", "/leave")):
-        raise NotAllowed("the token may read, and not change")
+        raise NotAllowed("this token allows reading, not changing")
 
 
 def inside(path: str) -> str:

@@ -26,7 +26,7 @@ WORDS = {
     "echoes": ("echoes", "echoed by"),
     "resolved": ("settled with", "settled with"),
     "quotes": ("quotes", "quoted by"),
-    "related": ("belongs with", "belongs with"),
+    "related": ("related to", "related to"),
 }
 """For each relation, the words from source to target, and from target to source."""
 

@@ -90,7 +90,7 @@ document.addEventListener("submit", (event) => {
     const root = document.documentElement, dark = said.get("theme") === "dark";
     root.dataset.theme = dark ? "dark" : "light";
     button.value = dark ? "light" : "dark";
-    button.setAttribute("aria-label", dark ? "Light colours" : "Dark colours");
+    button.setAttribute("aria-label", dark ? "Light theme" : "Dark theme");
     fetch(form.action, { method: "POST", body: said });
   } else if (form.method === "post") go(form.action, { method: "POST", body: said });
   else {

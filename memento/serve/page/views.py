@@ -252,7 +252,7 @@ def _groups(diff: Diff) -> list[tuple[str, int, list[tuple[Memory, list[wording.
     """Return for each kind of difference its name, count, and memories with marked changes."""
     named = {
         "added": diff.added, "changed": diff.changed, "replaced": diff.superseded,
-        "set aside": diff.archived, "forgotten": diff.forgotten, "back again": diff.restored,
+        "archived": diff.archived, "forgotten": diff.forgotten, "restored": diff.restored,
     }  # fmt: skip
     share = MOST // len(named)
     return [

@@ -34,9 +34,9 @@ SOURCES = {
 }  # fmt: skip
 PLAIN = {
     **BECAUSE, "window": "shares words with the question",
-    "cover": "has most of the question's words", "own_meaning": "close in meaning, taken alone",
+    "cover": "has most of the question's words", "own_meaning": "close in meaning by itself",
     "user": "said by a person", "form": "the kind of answer asked for", "levelled": "used less",
-    "answers": "answers a question like this one", "exact": "named by the question",
+    "answers": "answers a question like this one", "exact": "mentioned in the question",
 }  # fmt: skip
 """Each kind of evidence in the words of the page."""
 WAYS = {"text": "by words", "meaning": "by meaning", "name": "by name", "past": "by earlier words"}
@@ -44,23 +44,24 @@ TURNS = (Kind.EPISODE, Kind.QUESTION)
 """Kinds of what was said in a conversation."""
 ENDINGS = ("th", "st", "nd", "rd")
 STATUS = {
-    "superseded": "replaced", "archived": "set aside", "quarantined": "waits for your word",
+    "superseded": "replaced", "quarantined": "waiting for approval",
 }  # fmt: skip
 """Each status in the words of the page, if they are others."""
 ENDED = {
-    "superseded": "replaced", "updated": "changed", "merged": "said again",
-    "unarchived": "found again",
+    "superseded": "replaced", "updated": "changed", "merged": "repeated",
+    "unarchived": "restored from the archive",
 }  # fmt: skip
 """Why a state ended, in the words of the page, if they are others."""
 VERBS = {
     "add": "Added", "add_document": "Stored a document", "confirm": "Remembered",
-    "approve": "Approved", "archive": "Set aside", "correct": "Corrected",
+    "approve": "Approved", "archive": "Archived", "correct": "Corrected",
     "direct": "Added a rule", "forget": "Forgotten", "forget_many": "Forgotten",
     "forget_source": "Rejected a source", "keep": "Stored turns", "lock": "Locked",
     "merge_scopes": "Merged scopes", "move": "Moved", "observe": "Learned from a conversation",
     "pin": "Pinned", "promote": "Moved to a wider scope", "reject": "Rejected",
     "resolve": "Settled a conflict", "restore": "Restored", "restore_source": "Restored a source",
-    "revert": "Brought back the earlier value", "sleep": "Tidied up", "unarchive": "Brought back",
+    "revert": "Restored the earlier value", "sleep": "Tidied up",
+    "unarchive": "Restored from the archive",
     "unlock": "Unlocked", "unpin": "Unpinned", "undo": "Undone", "update": "Changed",
 }  # fmt: skip
 """What each kind of change did, in the words of its toast."""
@@ -75,13 +76,15 @@ def against(reason: str) -> str:
     """Return why two statements were flagged, in words.
 
     >>> against("another user/favourite-tea")
-    'They give two answers for “favourite tea”.'
+    'They give different values for “favourite tea”.'
     """
     said, _, slot = reason.partition("another ")
     if slot:
-        return f"They give two answers for “{slot.rsplit('/')[-1].replace('-', ' ')}”."
+        return f"They give different values for “{slot.rsplit('/')[-1].replace('-', ' ')}”."
     opposite = said == "the opposite"
-    return "One says the opposite of the other." if opposite else "They seem to contradict."
+    return (
+        "One says the opposite of the other." if opposite else "They seem to contradict each other."
+    )
 
 
 def redoable(change: Change, touched: Sequence[Memory]) -> bool:

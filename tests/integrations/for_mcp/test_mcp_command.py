@@ -59,7 +59,7 @@ def test_a_reader_makes_no_store(tmp_path):
     ended = start(tmp_path / "store", "--read-only", "--embedder", "none", sent=sent)
     said = json.loads(ended.stdout)["result"]
     assert said["isError"]
-    assert "holds no store" in said["content"][0]["text"]
+    assert "contains no store" in said["content"][0]["text"]
     assert not (tmp_path / "store").exists()
 
 
@@ -133,5 +133,5 @@ def test_a_working_folder_that_was_removed_is_said_in_one_line(tmp_path, monkeyp
     root = ["--root", str(tmp_path / "store"), "--print-tools"]
     assert main(["mcp", *root]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "--scope: is not given, and the working folder was removed" in line
+    assert "--scope: is required, because the working folder was removed" in line
     assert main(["mcp", *root, "--everywhere"]) == 0

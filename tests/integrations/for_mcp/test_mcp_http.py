@@ -215,10 +215,10 @@ def test_the_command_makes_lists_and_revokes_tokens(root):
         words = [sys.executable, "-m", "memento", "mcp", "--root", str(root), *given]
         return subprocess.run(words, capture_output=True, text=True, check=False)
 
-    assert "nobody has a token" in run("--http", "0").stderr
+    assert "there are no tokens" in run("--http", "0").stderr
     made = run("--add-token", "laptop", "--read-only").stdout.strip()
     assert tokens.holder(root, made).name == "laptop"
-    assert run("--list-tokens").stdout == "laptop  default  everywhere  reads\n"
+    assert run("--list-tokens").stdout == "laptop  default  everywhere  read\n"
     assert run("--add-token", "x", "--trust", "user").returncode == 2
     assert run("--revoke-token", "laptop").returncode == 0
     assert run("--list-tokens").stdout == ""

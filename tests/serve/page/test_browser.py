@@ -80,7 +80,7 @@ class Site:
         else:
             self.driver.get(self.address)
             self.find("#code").send_keys(code, Keys.ENTER)
-        self.see("Last remembered")
+        self.see("Recently remembered")
         self.driver.get_log("browser")  # the browser notes the door's 401
 
     def open(self, path):
@@ -207,7 +207,7 @@ def test_a_persons_way(width, scheme, site):
     text = site.find("#one textarea")
     text.clear()
     text.send_keys(right)
-    site.press("Correct it")
+    site.press("Save correction")
     site.see("Corrected", ".toast")
     assert memory.value("rami/evening-drink").text == right
     site.press("Undo", ".toast button")
@@ -221,7 +221,7 @@ def test_a_persons_way(width, scheme, site):
     site.press("Undo", ".toast button")
     site.see("Undone", ".toast")
     assert memory.get(now.id).status == "active"
-    site.press("bring back", "#one .undo")
+    site.press("restore", "#one .undo")
     site.see("Corrected", ".toast")
     assert memory.value("rami/evening-drink").text != before
     site.press("Undo", ".toast button")

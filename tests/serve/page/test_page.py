@@ -250,7 +250,7 @@ def test_an_earlier_value_is_brought_back(visitor, told):
     """The history shows each value with its difference; one press makes an earlier one current."""
     page = visitor.get(f"/m/{told['now'].id}").text
     assert "<ins>peppermint </ins>" in page
-    assert page.count("bring back</button>") == 2
+    assert page.count("restore</button>") == 2
     old = told["espresso"]
     shown = visitor.post(f"/do/bring-back/{old.id}", version=old.version)
     assert visitor.memory.value("rami/evening-drink").text == old.text
@@ -385,7 +385,7 @@ def test_a_wrong_value_is_told_and_changes_nothing(visitor, told):
     assert visitor.get("/?q=tea&kind=gossip").status_code == 422
     assert visitor.get("/timeline?skip=-1").status_code == 422
     assert visitor.get("/timeline?as_of=someday%20soonish").status_code == 422
-    assert "This memory is not here" in visitor.get("/m/nothing").text
+    assert "This memory does not exist" in visitor.get("/m/nothing").text
     assert visitor.post("/undo", change="99999").status_code == 409
     assert views.state(visitor.memory) == before
 
@@ -471,7 +471,7 @@ def test_moments_are_compared(visitor):
     text = visitor.get("/compare?since=2026-02-20&until=2026-02-23").text
     assert "I have moved to Utrecht" in text
     assert "<strong>2</strong> replaced" in text
-    assert "Nothing differs" in visitor.get("/compare?since=2025-01-01&until=2025-01-02").text
+    assert "Nothing changed" in visitor.get("/compare?since=2025-01-01&until=2025-01-02").text
 
 
 def test_links_stay_few(visitor, memory):
@@ -481,7 +481,7 @@ def test_links_stay_few(visitor, memory):
         memory.add(f"Spoke {at}", related=[hub.id])
     text = visitor.get(f"/links?m={hub.id}").text
     assert len(re.findall(r'<circle class="\w', text)) == graph.MOST + 1
-    assert "20 more are not drawn" in text
+    assert "20 more are not shown" in text
     assert len(text) <= 60_000
 
 
@@ -566,7 +566,7 @@ def test_what_a_program_asks_is_shown(visitor, memory):
         ("retrieve", {"query": "not to be noted", "record": False}),
     ):
         assert visitor.client.post(f"/v1/{method}", json=said, headers=headers).status_code == 200
-    shown = visitor.get("/").text.split("Last remembered")[0]
+    shown = visitor.get("/").text.split("Recently remembered")[0]
     assert "Where is &lt;b&gt;Rami" in shown
     assert "And his sister?" in shown
     assert "by agent" in shown
