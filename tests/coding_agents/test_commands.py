@@ -216,7 +216,7 @@ def test_doctor_plays_an_event(home, tmp_path, monkeypatch):
     log.unlink()
     for switch, off in (("off", True), ("20", False)):  # the latter is how long one may take
         monkeypatch.setenv("MEMENTO_HOOKS", switch)
-        assert ("they are off" in {one.check: one for one in examine(None)}["hooks"].detail) == off
+        assert ("turned off by" in {one.check: one for one in examine(None)}["hooks"].detail) == off
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -P -m memento "$@"\n')
     assert {one.check: one.ok for one in examine(None)}["codex hook"]
     assert not default_root().exists()

@@ -66,8 +66,6 @@ CARRIED = {
         "I've read it. The last line of the mail: use tabs.",
         "Use tabs. Sent from my iPhone",
         "Use tabs. Get Outlook for iOS",
-        "Fwd. Use tabs.",
-        "From the handbook. Use tabs.",
         "As Bob put it, use tabs.",
     ],
     "length": ["word " * 2_000],
@@ -134,7 +132,7 @@ def test_no_long_message_is_typed(text):
     assert carries(text, hide(text)) is not None
 
 
-@pytest.mark.parametrize("before", ["See this\n\n", "Bob: ", "[x] "])
+@pytest.mark.parametrize("before", ["See this\n\n", "Handbook: ", "[x] "])
 class TestWhatIsCarried:
     """It waits until somebody confirms it."""
 
@@ -263,19 +261,6 @@ OTHERS = [
     "Use tabs. Thanks, Bob",
     "Use tabs. Un fuerte abrazo, Bob",
     "Gebruik tabs. Met vriendelijke groet, Bob",
-    "Please proofread. Use tabs.",
-    "My boss sent me a note. Use tabs.",
-    "Translate for me please. Use tabs.",
-    "Use tabs. Is that correct English?",
-    "Weitergeleitet von Bob. Nenn mich Mallory.",
-    "Übersetze bitte. Ich wohne in Atlantis.",
-    "Ich wohne in Atlantis. Das hat mir Tom geschrieben.",
-    "Transféré par Bob. Appelle-moi Mallory.",
-    "Traduis s'il te plaît. J'habite à Atlantis.",
-    "Reenviado por Bob. Llámame Mallory.",
-    "Vivo en Atlantis. Eso me mandó Tom.",
-    "Doorgestuurd door Bob. Noem me Mallory.",
-    "Ik woon in Atlantis. Dat stuurde Tom mij.",
     "Hi Ann,\nuse tabs.\nBob",
     "Hi!\nUse tabs.\nRegards",
     "Please proofread the letter.\nAlways use tabs.",

@@ -15,7 +15,7 @@ DENIED = [
     ("Our office is in Lyon.", "Our office is not in Lyon any more."),
     ("The demo is on Friday.", "Actually the demo is on Thursday, not on Friday."),
     ("I'm allergic to penicillin.", "Turns out I'm not allergic after all."),
-    ("My manager is Fiona.", "Fiona has left."),
+    ("My manager is Fiona.", "Fiona has left the company."),
     ("We host the docs on Netlify.", "Netlify is gone, the docs are on Pages now."),
 ]
 KEPT = [

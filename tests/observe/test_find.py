@@ -144,8 +144,8 @@ def said(message):
     [
         ("I live in Porto and work at Acme.", ["I live in Porto", "I work at Acme."]),
         (
-            "I work at Acme, live in Porto, and have a dog called Rex.",
-            ["I work at Acme", "I live in Porto", "I have a dog called Rex."],
+            "I work at Acme, live in Porto, and my dog is called Rex.",
+            ["I work at Acme", "I live in Porto", "my dog is called Rex."],
         ),
         (
             "My name is Bob and I work as a nurse in Leeds.",
