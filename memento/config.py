@@ -497,7 +497,7 @@ class ChromaConfig:
         check_number("chroma.call_seconds", self.call_seconds, ABOVE_0)
         word = self.token if isinstance(self.token, str) else ""
         if self.token is not None and (not word.isascii() or word.split() != [word]):
-            raise InvalidInput("chroma.token", "must be one word of ASCII characters")
+            raise InvalidInput("chroma.token", "must be a single word of ASCII characters")
         if self.url is not None:
             self.place()
 
@@ -507,7 +507,7 @@ class ChromaConfig:
         >>> ChromaConfig(url="http://chroma:8000").place()
         ('chroma', 8000, False)
         """
-        problem = "must be http:// or https://, a host and perhaps a port, and no more"
+        problem = "must consist of http:// or https://, a host and, optionally, a port"
         if not isinstance(self.url, str):
             raise InvalidInput("chroma.url", problem)
         try:

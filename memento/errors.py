@@ -102,8 +102,8 @@ class AmbiguousId(InvalidInput):
 
     def __init__(self, short: str, ids: Sequence[str]) -> None:
         listed = ", ".join(ids[:_MOST_IDS]) + (" ..." if len(ids) > _MOST_IDS else "")
-        problem = f"{short!r} matches several memories: {listed}; give more characters,"
-        super().__init__("id", f"{problem} or the last ones")
+        problem = f"{short!r} matches several memories: {listed}; specify more of the first"
+        super().__init__("id", f"{problem} or last characters")
         self.ids = tuple(ids)
 
 
@@ -190,8 +190,8 @@ class ChangedSince(MementoError):
 
     def __init__(self, memory_id: str, version: int) -> None:
         super().__init__(
-            f"memory {memory_id!r} changed in quarantine; read it again, then approve what you"
-            f" read: approve(memory), or `memento quarantine approve {memory_id} --version"
+            f"memory {memory_id!r} has changed in quarantine; read it again, then approve that "
+            f"version: approve(memory) or `memento quarantine approve {memory_id} --version"
             f" {version}`"
         )
         self.memory_id = memory_id
@@ -246,7 +246,9 @@ class TooManyLocks(MementoError):
     limit: int
 
     def __init__(self, limit: int) -> None:
-        super().__init__(f"{limit} memories are locked, which is the limit; unlock some first")
+        super().__init__(
+            f"{limit} memories are already locked, which is the maximum; unlock some first"
+        )
         self.limit = limit
 
 
@@ -302,7 +304,8 @@ class StoreFromTheFuture(StoreError):
     def __init__(self, path: Path | str, found: int, known: int) -> None:
         super().__init__(
             path,
-            f"written with schema {found}, this memento reads up to {known}; upgrade agent-memento",
+            f"was written with schema {found}, but this version of memento supports schemas up "
+            f"to {known}; upgrade agent-memento",
         )
         self.found = found
         self.known = known
@@ -330,9 +333,9 @@ class StoreGone(StoreError):
     def __init__(self, root: Path | str, happened: str) -> None:
         super().__init__(
             root,
-            f"{happened} while the store was open; this call was not acknowledged. Put the files"
-            " back, or close this memory, restore a backup if something is missing, and open a new"
-            " MemoryManager",
+            f"{happened} while the store was open; this call was not acknowledged. Put the files "
+            "back, or close this manager, restore a backup if anything is missing, and open a "
+            "new MemoryManager",
         )
         self.root = Path(root)
         self.happened = happened
@@ -356,8 +359,9 @@ class CommitUnknown(StoreError):
     def __init__(self, path: Path | str, transaction: str, ids: Sequence[str] = ()) -> None:
         super().__init__(
             path,
-            "the server went away during the commit, and does not say what became of it; look"
-            f" whether {', '.join(ids) or 'the change'} is there before you repeat the call",
+            "the server connection was lost during the commit, so it is unknown whether it "
+            f"succeeded; check whether {', '.join(ids) or 'the change'} was stored before you "
+            "repeat the call",
         )
         self.transaction = transaction
         self.ids = tuple(ids)
@@ -394,7 +398,8 @@ class ArchiveFromTheFuture(StoreError):
     def __init__(self, path: Path | str, found: int, known: int) -> None:
         super().__init__(
             path,
-            f"written in format {found}, this memento reads up to {known}; upgrade agent-memento",
+            f"was written in format {found}, but this version of memento supports formats up to "
+            f"{known}; upgrade agent-memento",
         )
         self.found = found
         self.known = known
@@ -413,7 +418,7 @@ class MomentUnknown(StoreError):
 
     def __init__(self, path: Path | str, moment: datetime, latest: datetime) -> None:
         made = f"the backup was made at {latest.isoformat()}"
-        super().__init__(path, f"does not reach {moment.isoformat()}: {made}")
+        super().__init__(path, f"does not extend to {moment.isoformat()}: {made}")
         self.moment = moment
         self.latest = latest
 
@@ -461,8 +466,9 @@ class EmbeddingMismatch(EmbedderError):
 
     def __init__(self, stored: str, given: str) -> None:
         super().__init__(
-            f"stored vectors come from {stored}, the embedder in use is {given}; "
-            "run store.reindex() or `memento doctor --reindex`; until then search uses words only"
+            f"the stored vectors come from {stored}, but the embedder in use is {given}; run "
+            "store.reindex() or `memento doctor --reindex`. Until then, only word search is "
+            "available"
         )
         self.stored = stored
         self.given = given
@@ -505,7 +511,8 @@ class BudgetSpent(SynthesisFailed):
     def __init__(self, limit: str, most: float) -> None:
         super().__init__(
             "spent",
-            f"llm.{limit} ({most:g}) is reached; nothing is sent to the model until midnight UTC",
+            f"the limit llm.{limit} ({most:g}) is reached; nothing is sent to the model until "
+            "midnight UTC",
         )
         self.limit = limit
 

@@ -433,7 +433,7 @@ def check_manager(manager: object) -> MemoryManager:
     """
     if not isinstance(manager, MemoryManager):
         problem = f"must be a MemoryManager, not {type_name(manager)}"
-        raise InvalidInput("manager", f"{problem}; the adapters are async on top of it")
+        raise InvalidInput("manager", f"{problem}; the adapters provide async methods themselves")
     return manager
 
 
@@ -449,7 +449,7 @@ def labels(given: Any) -> tuple[str, ...]:
 
 def _checked(namespace: object) -> Any:
     if namespace is not None and not callable(namespace):
-        raise InvalidInput("namespace", "must be a function of the run that returns labels")
+        raise InvalidInput("namespace", "must be a function that takes the run and returns labels")
     return namespace
 
 

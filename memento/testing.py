@@ -116,7 +116,7 @@ class ManualClock:
 
     def __init__(self, start: datetime = NEW_YEAR) -> None:
         if start.tzinfo is None:
-            raise InvalidInput("start", "needs a timezone: datetime(..., tzinfo=UTC)")
+            raise InvalidInput("start", "requires a time zone: datetime(..., tzinfo=UTC)")
         self._now = start
 
     def __call__(self) -> datetime:

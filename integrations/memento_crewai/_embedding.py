@@ -82,7 +82,7 @@ class MementoEmbeddingFunction(CustomEmbeddingFunction, EmbeddingFunction[list[s
         """
         if not isinstance(self._spec, str):
             raise InvalidInput(
-                "embedder", "is an object; Chroma can store only an embedder given by name"
+                "embedder", "is an object; Chroma can store only an embedder specified by name"
             )
         return {"embedder": self._spec}
 
@@ -100,5 +100,5 @@ def _embedding(
         return embedder.store.embed
     resolved = resolve(embedder)
     if resolved is None:
-        raise InvalidInput("embedder", "is None; this needs a manager with an embedder")
+        raise InvalidInput("embedder", "is None; this class requires a manager with an embedder")
     return partial(embed_checked, resolved)

@@ -71,7 +71,9 @@ class MementoMemoryService(BaseMemoryService):
 
     def __init__(self, manager: MemoryManager, **options: Unpack[Options]) -> None:
         if "policy" in options:
-            raise InvalidInput("policy", "has no place in ADK's memory; add it to the instruction")
+            raise InvalidInput(
+                "policy", "is not supported by ADK's memory service; add it to the instruction"
+            )
         self._memory = AgentMemory(manager, namespace=_labels, **options)
 
     async def add_session_to_memory(self, session: Session) -> None:
@@ -138,7 +140,7 @@ class MementoMemoryService(BaseMemoryService):
             NotFound: If the user has no such memory.
         """
         if memory_id is None:
-            raise InvalidInput("memory_id", "is missing: say which memory to forget")
+            raise InvalidInput("memory_id", "is missing; specify the memory to forget")
         await asyncio.to_thread(self._view(app_name, user_id).forget, memory_id)
 
     def _view(self, app_name: str, user_id: str) -> MemoryManager:

@@ -118,7 +118,9 @@ class MementoDocumentStore:
         if policy is not DuplicatePolicy.OVERWRITE:
             there = self._there(new)
             if policy is not DuplicatePolicy.SKIP and (there or len(new) < len(documents)):
-                raise DuplicateDocumentError(f"documents with these ids are there: {sorted(there)}")
+                raise DuplicateDocumentError(
+                    f"documents with these ids already exist: {sorted(there)}"
+                )
             new = {name: one for name, one in new.items() if name not in there}
         self.manager.add_many([self._draft(one) for one in new.values()], replace=True)
         return len(new)

@@ -63,7 +63,7 @@ class _MementoHook:
             InvalidInput: If it has a function for the namespace, which cannot be written.
         """
         if self._options.get("namespace") is not None:
-            raise InvalidInput("namespace", "is a function, which a file cannot hold")
+            raise InvalidInput("namespace", "is a function, which cannot be serialized")
         written: dict[str, Any] = default_to_dict(
             self, **place_of(self._memory.manager), **self._options
         )

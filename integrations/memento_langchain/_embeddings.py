@@ -64,7 +64,7 @@ def _both(embedder: str | Embedder | MemoryManager) -> tuple[Embed, Embed]:
         return embedder.store.embed, embedder.store.embed
     resolved = resolve(embedder)
     if resolved is None:
-        raise InvalidInput("embedder", "is None; this needs an embedder")
+        raise InvalidInput("embedder", "is None; this class requires an embedder")
     return partial(embed_checked, resolved), partial(embed_checked, resolved, queries=True)
 
 

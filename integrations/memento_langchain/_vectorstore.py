@@ -105,7 +105,7 @@ class MementoVectorStore(VectorStore):
         named = [_kept(one) if one else uuid4().hex for one in ids or [None] * len(given)]
         if not len(given) == len(data) == len(named):
             counts = f"{len(given)} texts, {len(data)} metadatas and {len(named)} ids"
-            raise InvalidInput("texts", f"do not fit: {counts}")
+            raise InvalidInput("texts", f"have different lengths: {counts}")
         drafts = [
             Draft(
                 text,

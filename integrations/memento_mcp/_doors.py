@@ -48,8 +48,8 @@ MOST_VALUES = 100
 """Maximum number of values of a completion; the protocol has no more."""
 NOTHING = "Nothing is remembered about this."
 BUSY = (
-    "The memory is busy: another program writes to it, or it is being opened. Try again in a"
-    " moment; what this call asked for may be done by then."
+    "The memory is busy: another program is writing to it, or it is being opened. Try again in a"
+    " moment; this call may have completed by then."
 )
 _FRAME = 2
 """Line ends of a block that are not those of its records."""
@@ -307,7 +307,9 @@ class Doors:
         self, text: str, kind: str = "fact", key: str | None = None, *, everywhere: bool = False
     ) -> str:
         if everywhere and self._bound:
-            raise InvalidInput("everywhere", f"is not for you: you work in {self._bound} only")
+            raise InvalidInput(
+                "everywhere", f"is not available: you can work only in {self._bound}"
+            )
         scope = "" if everywhere else self.scope
         before = None if key is None else self.memory.value(key, scope=scope)
         if key is not None and before is None and (like := self._alike(text, key, scope)):
@@ -362,7 +364,7 @@ class Doors:
         if self._bound and name not in {one.id for one in known}:
             found = None
         if found is None:
-            raise InvalidInput("session", f"{name!r:.60} is not known")
+            raise InvalidInput("session", f"{name!r:.60} is not a known session")
         return found.text
 
     def _kept(self, kept: Memory, before: Memory | None, text: str) -> str:
@@ -410,7 +412,7 @@ class Doors:
         except UntrustedSource as error:
             raise InvalidInput(
                 "id",
-                f"{id!r} is not yours to forget; the user can run: {self._command('forget', id)}",
+                f"only the user can forget {id!r}, by running: {self._command('forget', id)}",
             ) from error
         return f"Forgotten {gone}; {self._command('restore', gone)} brings it back."
 

@@ -78,9 +78,9 @@ class MementoStore(MemoryStore):
         **options: Unpack[Options],
     ) -> None:
         if "policy" in options:
-            raise InvalidInput("policy", "has no place in Strands; add it to the system prompt")
+            raise InvalidInput("policy", "is not supported by Strands; add it to the system prompt")
         if "strict" in options:
-            raise InvalidInput("strict", "has no effect: Strands itself logs the errors of a store")
+            raise InvalidInput("strict", "has no effect, because Strands itself logs store errors")
         self._memory = AgentMemory(manager, **options)
         self.name, self.description = name, description
         self.max_search_results = options.get("k", PLACES)

@@ -293,7 +293,9 @@ def _below_key(where: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[Con
         elif wanted:
             yield from _below_key(wanted, names)
         else:
-            raise InvalidInput("where", f"{shown(key)} has no condition; see {EXISTS!r}")
+            raise InvalidInput(
+                "where", f"{shown(key)} has no condition; to match any value, use {EXISTS!r}"
+            )
 
 
 def _is_operator(key: object) -> bool:
@@ -321,14 +323,14 @@ def _operation(names: tuple[str, ...], word: object, value: Any) -> Condition:
         return Condition(names, ONE_OF if word == EQUAL else NONE_OF, (_scalar(key, value),))
     if word in (ONE_OF, NONE_OF):
         if not isinstance(value, list | tuple | set | frozenset):
-            raise InvalidInput("where", f"{shown(key)}: {word} needs a list, not {shown(value)}")
+            raise InvalidInput("where", f"{shown(key)}: {word} requires a list, not {shown(value)}")
         read = _choices if word == ONE_OF else _options
         return Condition(names, word, read(key, value))
     if word == EXISTS:
         return Condition(names, word, (check_flag(f"where.{EXISTS}", value),))
     bound = _scalar(key, value)
     if bound is None or isinstance(bound, bool):
-        problem = f"{shown(key)}: {word} needs a number or a string, not {shown(value)}"
+        problem = f"{shown(key)}: {word} requires a number or a string, not {shown(value)}"
         raise InvalidInput("where", problem)
     return Condition(names, word, (bound,))
 
@@ -337,7 +339,7 @@ def _choices(key: object, value: object) -> tuple[Scalar, ...]:
     """Read the values of which a field must have one; refuse an empty list: nothing matches."""
     options = _options(key, value)
     if not options:
-        problem = f"{shown(key)} lists no value, so nothing could match; leave the condition out"
+        problem = f"{shown(key)} has an empty list, which matches nothing; omit the condition"
         raise InvalidInput("where", problem)
     return options
 
@@ -353,9 +355,9 @@ def _scalar(key: object, value: object) -> Scalar:
     if isinstance(value, str):
         return storable("where", value)
     if isinstance(value, int) and abs(value) > MAX_INTEGER:
-        raise InvalidInput("where", f"{shown(key)}: the integer is too large to compare with")
+        raise InvalidInput("where", f"{shown(key)}: the integer is too large to be compared")
     if isinstance(value, float) and math.isnan(value):
-        raise InvalidInput("where", f"{shown(key)}: nan equals nothing")
+        raise InvalidInput("where", f"{shown(key)}: NaN is not equal to anything")
     if value is None or isinstance(value, int | float):
         return value
     raise InvalidInput("where", f"{shown(key)} must be compared with scalars, not {shown(value)}")

@@ -114,7 +114,7 @@ class Link:
         """
         told = (self._about or {}) if self.closed else self.about()
         if "root" not in told:
-            raise NotHere(f"only the owner of {self.address} knows the folder of its store")
+            raise NotHere(f"{self.address} reveals its store folder only to its owner")
         return Path(told["root"])
 
     @property
@@ -182,7 +182,9 @@ class Link:
         try:
             return route.read_result(answer.json() if said is None else json.loads(said))
         except (ValueError, TypeError, KeyError) as error:
-            raise ServiceError(f"{route.name}: the answer is none of this version") from error
+            raise ServiceError(
+                f"{route.name}: the response does not match this version of memento"
+            ) from error
 
     def _send(self, route: Route, arguments: dict[str, Any], name: str, source: Any) -> Any:
         """Send a file as the body of a call."""
@@ -235,7 +237,7 @@ class Link:
                     pause, end, Unanswered(f"{self.address} cannot be reached: {error}"), error
                 )
             except httpx.HTTPError as error:
-                lost = Unanswered(f"{self.address} gave no answer: {error!r}")
+                lost = Unanswered(f"{self.address} did not respond: {error!r}")
                 self._rest(pause, end if again else 0.0, lost, error)
             except RuntimeError as error:
                 raise StoreClosed(self.address) from error
@@ -262,7 +264,9 @@ def _problem(answer: httpx.Response) -> MementoError:
     except ValueError:
         problem = None
     if not isinstance(problem, dict):
-        return ServiceError(f"the service answered {answer.status_code}, and is none of memento's")
+        return ServiceError(
+            f"the server responded with status {answer.status_code} and is not a memento service"
+        )
     return error_of(problem)
 
 
@@ -291,7 +295,7 @@ def _value(name: str, value: Any) -> str:
     try:
         return json.dumps(value.id if isinstance(value, Named | Loop) else plain(value))
     except RecursionError as error:
-        raise InvalidInput(name, "is nested too deep to be sent") from error
+        raise InvalidInput(name, "is nested too deeply to be sent") from error
     except (TypeError, ValueError) as error:  # or a number of thousands of digits
         raise InvalidInput(name, f"cannot be sent: {error}") from error
 
@@ -315,12 +319,12 @@ def _path(name: str, file: Any) -> Path | None:
         try:
             os.fsencode(file)
         except ValueError as error:
-            raise InvalidInput(name, f"is no name of a file: {error}") from error
+            raise InvalidInput(name, f"is not a valid file name: {error}") from error
         if "\0" not in str(file):
             return Path(file)
     elif hasattr(file, "read") or hasattr(file, "write"):
         return None
-    raise InvalidInput(name, "must be the name of a file, or an open stream")
+    raise InvalidInput(name, "must be a file name or an open stream")
 
 
 @contextmanager
@@ -370,7 +374,7 @@ def _method(route: Route) -> Callable[..., Any]:
 def _absent(name: str, why: str, method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def refuse(*_: Any, **__: Any) -> Any:
-        raise NotHere(f"{name} does not work through a service: {why}")
+        raise NotHere(f"{name} is not available through a service: {why}")
 
     return refuse
 
@@ -540,7 +544,9 @@ def _client(url: str, token: str | None, seconds: float) -> httpx.Client:
         raise MissingExtra("serve", "httpx") from error
     scheme, _, path = url.partition(":")
     if scheme not in ("http", "https", "unix") or not path:
-        raise InvalidInput("url", f"{url!r:.60} is no address: http://…, https://… or unix:/path")
+        raise InvalidInput(
+            "url", f"{url!r:.60} is not an address of the form http://…, https://… or unix:/path"
+        )
     transport = httpx.HTTPTransport(uds=path) if scheme == "unix" else None
     headers = {} if token is None else {"authorization": f"Bearer {token}"}
     base = "http://localhost" if scheme == "unix" else url

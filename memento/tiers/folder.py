@@ -98,7 +98,7 @@ class FolderLock:
             fd = os.open(self._path, flags, 0o600)
             unless_owned.callback(os.close, fd)
             if not _is_lock(fd):
-                problem = "is not a file of this store; give it another name or place, or remove it"
+                problem = "is not a file of this store; rename, move or remove it"
                 raise StoreUnusable(self._path, problem)
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -133,7 +133,8 @@ def restore(
     else:
         raise TargetExists(
             folder,
-            f"holds a store ({there[0]}); restore into another folder, or set it aside"
+            f"already contains a store ({there[0]}); restore into a different folder, or set the "
+            "store aside"
             " (set_aside=True, --set-aside)",
         )
     return Restored(
@@ -216,7 +217,9 @@ def salvage(root: str | Path | None = None) -> Salvaged:
             except OSError as error:
                 raise files.explain_os(ledger, error) from error
             if not found.memories:
-                raise StoreUnusable(ledger, "contains nothing undamaged; restore a backup")
+                raise StoreUnusable(
+                    ledger, "contains nothing that can be salvaged; restore a backup"
+                )
             with files.new_file(target) as draft:
                 tool.write(found, draft)
             return found

@@ -327,4 +327,4 @@ def _vectors(ledger: Ledger) -> str | Damage:
         return Damage(f"{len(unowed)} memories have no vector and are not queued", owe)
     owed = ledger.read(vectors.backlog_size)
     waiting = sum(count for op, count in owed.items() if op != "embed")
-    return f"{owed.get('embed', 0)} still to be embedded, {waiting} on their way into Chroma"
+    return f"{owed.get('embed', 0)} waiting to be embedded, {waiting} waiting to be added to Chroma"

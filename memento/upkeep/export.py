@@ -265,6 +265,6 @@ def _write_all(stream: IO[AnyStr], data: AnyStr) -> None:
         if taken is None and not isinstance(stream, io.RawIOBase):
             return  # it does not count; of a raw stream, None means that it took nothing
         if not taken or taken < 0:
-            problem = "the stream took nothing of what was written; give one that blocks"
+            problem = "the stream accepted no data; pass a blocking stream"
             raise InvalidInput("target", problem)
         data = data[taken:]

@@ -463,7 +463,7 @@ def whole(source: str | Path | IO[str] | IO[bytes]) -> Iterator[tuple[IO[bytes],
             file = files.open_regular(path)
         except OSError as error:
             none = error.errno in {errno.ENOENT, errno.ENOTDIR, errno.EINVAL}
-            problem = "is not a file; give the name of an export"
+            problem = "is not a file; specify the file name of an export"
             said = problem if none else f"cannot be read ({error.strerror})"
             raise ArchiveDamaged(path, said) from error
         with file:

@@ -51,7 +51,7 @@ def move(ledger: Ledger, to: str | Path, *, terms: Terms, progress: Progress | N
         file = _file(ledger, target)
         if not file.exists():
             if target.read(namespaces.every):
-                raise InvalidInput("to", "is a store that holds memories; name one that is empty")
+                raise InvalidInput("to", "already contains memories; specify an empty store")
             export(ledger, file, only=None, now=terms.now, with_vectors=True, overwrite=False)
         nothing: Sessions = {}  # no ring of this process is open there
         done = import_from(

@@ -88,7 +88,7 @@ def _correction(
     if row.status not in FOUND:
         raise InvalidInput("id", _not_active(row))
     if not holds(row, now):
-        raise InvalidInput("id", f"{row.id!r} has expired; add the right statement instead")
+        raise InvalidInput("id", f"{row.id!r} has expired; add the correct statement instead")
     if row.text == text:
         raise InvalidInput("text", f"is already the text of {row.id!r}")
     old = view.memory(row)

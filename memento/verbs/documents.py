@@ -115,7 +115,7 @@ class Documents(Part):
         """
         given: object = survey
         if not isinstance(given, Survey):
-            problem = f"must be what memento.ingest.survey returns, not {shown(given)}"
+            problem = f"must be the result of memento.ingest.survey, not {shown(given)}"
             raise InvalidInput("survey", problem)
         check_progress(progress)
         return ingest(self._view, survey, progress)
@@ -336,10 +336,10 @@ def text_of(document: object, given: str | None) -> tuple[str, Format]:
         kind = Format.MARKDOWN if kind in _MARKDOWN else kind
         text = "\n".join(line for _, line in lines(document)) if kind in _READ else ""
     else:
-        problem = f"must be a text or a pathlib.Path, not {type_name(document)}"
+        problem = f"must be a string or a pathlib.Path, not {type_name(document)}"
         raise InvalidInput("document", problem)
     if kind not in _READ:
-        problem = f"{kind} is not text or markdown; read it with memento.ingest.read and add_many"
+        problem = f"{kind} is not text or markdown; use memento.ingest.read and add_many instead"
         raise InvalidInput("format", problem)
     return text, kind
 

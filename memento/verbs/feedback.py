@@ -313,7 +313,7 @@ class Feedback(Part):
         """Check that a hit is of this namespace."""
         if hit.memory.namespace != self._view.namespace:
             where = "/".join(hit.memory.namespace)
-            raise InvalidInput("target", f"{hit.id!r} is a memory of the namespace {where}")
+            raise InvalidInput("target", f"{hit.id!r} belongs to the namespace {where}")
         return hit
 
     def _note(self, note: str | None) -> str | None:

@@ -104,7 +104,7 @@ class Quarantine(Part):
             LockedMemory: If one would replace a memory that is locked.
         """
         if not all(isinstance(one, Memory) for one in seen):
-            raise InvalidInput("seen", "must be memories as they were read, not ids")
+            raise InvalidInput("seen", "must be the memories that you read, not their ids")
         for one in seen[:1]:
             self._view.known_namespace(one.id)
         rows = self._view.change_rows(

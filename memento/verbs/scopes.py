@@ -464,5 +464,5 @@ def _scope(field: str, path: object) -> str:
     """Check a scope, which must not be ``""``."""
     found = parse_scope(cast("str", path), field)
     if not found:
-        raise InvalidInput(field, "is empty, which means everywhere; name a scope")
+        raise InvalidInput(field, "is empty, which means everywhere; specify a scope")
     return found

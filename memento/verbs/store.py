@@ -177,7 +177,7 @@ class Store(Part):
         if format is not None:
             check_word("format", format, [*WRITERS])
             if everything or vectors:
-                raise InvalidInput("format", f"{format} holds one namespace, and no vectors")
+                raise InvalidInput("format", f"{format} supports only one namespace and no vectors")
             shown = filters_of(self._view.engine.now(), statuses=SHOWN)
             found = self._view.listed(shown, limit=1_000_000)
             return export_as(

@@ -248,7 +248,7 @@ def run_hook(words, given, tmp_path, **environ):
     [
         (["claude-code", "Stop"], b"{", "JSON"),
         (["claude-code", "Nothing"], b"{}", "no such event of claude-code: 'Nothing'"),
-        (["nobody", "Stop"], b"{}", "no such agent: 'nobody'"),
+        (["nobody", "Stop"], b"{}", "unknown agent: 'nobody'"),
         ([], b"", "give the agent and the event"),
         (
             ["claude-code", "UserPromptSubmit", "--root", "/proc/nowhere"],

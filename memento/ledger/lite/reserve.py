@@ -28,7 +28,7 @@ to 100 KiB while it is written, and a few bytes for good; a reader takes 32 KiB,
 good."""
 
 _MARK = b"memento keeps this room for a full disk\n"
-_NOT_OURS = "is not a file of this store; give it another name or place, or remove it"
+_NOT_OURS = "is not a file of this store; rename, move or remove it"
 _STRANGE = frozenset({errno.ELOOP, errno.EISDIR, errno.ENXIO})
 """Errors of opening a link, a folder or a pipe."""
 
