@@ -212,7 +212,8 @@ class TurnErased(MementoError):
 
     def __init__(self, ids: Iterable[str]) -> None:
         self.ids = frozenset(ids)
-        super().__init__(f"{len(self.ids)} turns were erased and are not stored again")
+        turns = "turn was" if len(self.ids) == 1 else "turns were"
+        super().__init__(f"{len(self.ids)} {turns} erased and will not be stored again")
 
 
 class LockedMemory(MementoError):

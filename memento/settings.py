@@ -232,7 +232,7 @@ def _unknown(name: str, among: Iterable[str]) -> str:
 
     near = get_close_matches(name, among, _SOME, cutoff=0.5)
     listed = ", ".join(near or sorted({one.partition(".")[0] for one in among}))
-    return f"is not a memento setting; {'similar settings' if near else 'known settings'}: {listed}"
+    return f"is not a memento setting; {'did you mean' if near else 'known settings'}: {listed}"
 
 
 def _toml(value: object) -> str:

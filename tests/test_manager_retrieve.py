@@ -339,7 +339,7 @@ def test_waiting_finds_by_vector_what_was_just_said(open_memory):
     asked = embedder.embed_queries(["allergy"])[0]
     early = memory.store.nearest(asked, wait=0.05)
     assert not early
-    assert "1 memory is still to be embedded" in early.missing["long"]
+    assert "1 memory is waiting to be embedded" in early.missing["long"]
     embedder.go.set()
     found = memory.store.nearest(asked, wait=60)
     assert [hit.text for hit in found] == ["peanuts"]
@@ -353,7 +353,7 @@ def test_what_time_did_not_suffice_for_is_named(open_memory):
     memory.add("peanuts", "long")
     found = memory.retrieve("peanuts", wait=0.05)
     assert [hit.text for hit in found] == ["peanuts"]
-    assert "1 memory is still to be embedded" in found.missing["long"]
+    assert "1 memory is waiting to be embedded" in found.missing["long"]
     embedder.go.set()
 
 

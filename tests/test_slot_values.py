@@ -475,7 +475,7 @@ class TestFullId:
     def test_several_fit(self, memory):
         """The error names them and what to do."""
         kept = [memory.add(f"note {n}", id=f"abcdef{n}") for n in range(4)]
-        with pytest.raises(AmbiguousId, match="give more characters") as raised:
+        with pytest.raises(AmbiguousId, match="specify more of the first") as raised:
             memory.store.full_id("abcdef")
         assert raised.value.ids == tuple(one.id for one in kept)
 

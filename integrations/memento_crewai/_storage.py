@@ -345,7 +345,7 @@ def with_pieces(manager: MemoryManager, ids: list[str] | None) -> list[str] | No
 def warn(missing: Mapping[str, str]) -> None:
     """Log what could not be searched."""
     for tier, problem in missing.items():
-        logger.warning("not all of the %s tier could be searched: %s", tier, problem)
+        logger.warning("part of the %s tier could not be searched: %s", tier, problem)
 
 
 def active(manager: MemoryManager, memory_id: str, *, within: str = "") -> Memory | None:

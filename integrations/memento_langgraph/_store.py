@@ -255,7 +255,7 @@ class MementoStore(BaseStore):
             **below,
         )
         for tier, problem in hits.missing.items():
-            logger.warning("not all of the %s tier could be searched: %s", tier, problem)
+            logger.warning("part of the %s tier could not be searched: %s", tier, problem)
         score_of: dict[str, float | None] = {hit.id: hit.score for hit in hits}
         found = [(one, score_of[one.id]) for one in _items(hit.memory for hit in hits)]
         return found + self._others(op, below, found, most) if self._all else found

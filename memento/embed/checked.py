@@ -168,8 +168,8 @@ def openai_dim(model: str) -> int:
         known = ", ".join(KNOWN_DIMS)
         raise InvalidInput(
             "dim",
-            f"the vector length of {model!r:.60} is not known, only those of {known}; for another"
-            " model pass OpenAIEmbedder(model, dim=...)",
+            f"the vector length of {model!r:.60} is unknown (known models: {known}); pass "
+            "OpenAIEmbedder(model, dim=...)",
         )
     return KNOWN_DIMS[model]
 

@@ -160,16 +160,15 @@ class OpenAIEmbedder:
             ) from error
         if places != list(range(len(pieces))):
             raise EmbedderError(
-                f"{self._url}: {len(pieces)} texts were sent, but {len(places)} vectors were "
-                "returned"
+                f"{self._url}: the server returned vectors for {len(places)} of {len(pieces)} texts"
             )
         return self._unit(rows)
 
     def _unit(self, rows: NDArray[np.float64]) -> NDArray[np.float32]:
         if rows.ndim != 2 or rows.shape[1] != self.dim:  # noqa: PLR2004 - rows and columns
             raise EmbedderError(
-                f"{self.name}: vectors of length {rows.shape[-1]} came back; "
-                f"expected {self.dim}: set dim to the length of the model's vectors"
+                f"{self.name}: the server returned vectors of length {rows.shape[-1]} instead of "
+                f"{self.dim}; set dim to the length of the model's vectors"
             )
         norms = np.linalg.norm(rows, axis=1, keepdims=True)
         if not (np.isfinite(norms) & (norms > 0)).all():

@@ -150,8 +150,8 @@ def _window(model: Any, prompt: str) -> int | None:
         return None
     if not getattr(model.tokenizer, "is_fast", False):
         raise EmbedderError(
-            "the model has a limited window and a tokenizer without offsets: a long text would "
-            "be cut; choose a model with a fast tokenizer"
+            "the model has a limited context window and a tokenizer without offsets, so long "
+            "texts would be truncated; choose a model with a fast tokenizer"
         )
     window = int(limit) - SPARE_TOKENS - len(model.tokenizer(prompt)["input_ids"])
     if window < 1:

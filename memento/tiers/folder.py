@@ -187,7 +187,7 @@ def why_not(stamp: Stamp | None, there: str, identity: str, mark: str | None) ->
         f"holds vectors of {stamp.identity}": stamp.identity != identity,
         "a copy from another day, or another store's": stamp.mark != mark,
         "changed since it was closed": stamp.left not in {"", there},
-        f"not closed in order ({stamp.unclean} times in a row)": stamp.unclean >= MAX_UNCLEAN,
+        f"not closed properly ({stamp.unclean} times in a row)": stamp.unclean >= MAX_UNCLEAN,
     }
     return next((why for why, holds in doubts.items() if holds), None)
 

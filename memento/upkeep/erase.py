@@ -59,10 +59,10 @@ PATIENCE = 0.5
 """Maximum wait, in seconds, for the last readers of the log; writers wait as long."""
 
 NOT_REACHED = (
-    "backups and exports made before, and what one that was killed left (.NAME.*.tmp)",
-    "the notes of a vault until it is synced (`memento export --vault`)",
-    "texts already handed to a model or shown",
-    "what the file system, a volume snapshot, the disk's firmware or swap keeps of old blocks",
+    "earlier backups and exports, and remains of any that were killed (.NAME.*.tmp)",
+    "the notes of a vault, until it is synced (`memento export --vault`)",
+    "text that was already shown or sent to a model",
+    "old blocks retained by the file system, volume snapshots, disk firmware or swap",
 )
 """Copies that erasing cannot reach."""
 OF_A_SERVER = (
@@ -356,7 +356,7 @@ class Eraser:
 
     def _fold_log(self, patience: float) -> str | None:
         if not self._ledger.fold_log(patience):
-            return "a reader still uses an earlier state; the log cannot be emptied yet"
+            return "a reader is still using an earlier state; the log cannot be emptied yet"
         self._rewritten.append(layout.LOG)
         return None
 
@@ -443,8 +443,8 @@ class Eraser:
         return [
             *(f"{path}: a store that was set aside; delete it yourself" for path in sorted(aside)),
             *(
-                f"{path}: what a backup, export or restore has not finished; if none is running,"
-                " delete it yourself"
+                f"{path}: an unfinished backup, export or restore; if none is running, delete it "
+                "yourself"
                 for path in drafts
             ),
         ]

@@ -388,7 +388,7 @@ def _namespaces(head: Mapping[str, Any], name: str) -> list[tuple[str, ...]]:
             model.isprintable() and 0 < len(model) <= check.MAX_URI and 0 < dim <= MAX_DIM
         ):
             return found
-    raise ArchiveDamaged(name, "its first line does not name the embedder of its vectors")
+    raise ArchiveDamaged(name, "its first line does not specify the embedder of its vectors")
 
 
 def _identity(head: Mapping[str, Any], embedder: Callable[[], str | None]) -> str | None:
@@ -421,7 +421,7 @@ def verify(stream: IO[bytes], name: str) -> tuple[dict[str, Any], str, int]:
             found = {"memories": counts["memory"], "links": counts["link"]}
             told_digest = line.get("sha256")
             if told != found | {"events": counts["event"]} or told_digest != digest.hexdigest():
-                raise ArchiveDamaged(name, "was changed: its digest does not match")
+                raise ArchiveDamaged(name, "was modified: its digest does not match")
             if stream.read(1):
                 raise ArchiveDamaged(name, f"continues after its last line, {number}")
             return head, digest.hexdigest(), number
@@ -429,7 +429,7 @@ def verify(stream: IO[bytes], name: str) -> tuple[dict[str, Any], str, int]:
             raise ArchiveDamaged(name, f"line {number} has an unknown type")
         digest.update(data)
         counts[str(kind)] += 1
-    raise ArchiveDamaged(name, "is cut off: its last line is missing")
+    raise ArchiveDamaged(name, "is truncated: its last line is missing")
 
 
 def _head(data: bytes, name: str) -> dict[str, Any]:
@@ -448,9 +448,9 @@ def _parsed(data: bytes, name: str, number: int) -> dict[str, Any]:
     try:
         line = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise ArchiveDamaged(name, f"line {number} is not JSON: cut off or changed") from error
+        raise ArchiveDamaged(name, f"line {number} is not JSON: truncated or modified") from error
     if not isinstance(line, dict) or not data.endswith(b"\n"):
-        raise ArchiveDamaged(name, f"line {number} is cut off or changed")
+        raise ArchiveDamaged(name, f"line {number} is truncated or modified")
     return line
 
 

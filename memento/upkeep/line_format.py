@@ -218,7 +218,7 @@ def read_scope(line: Mapping[str, Any]) -> Place:
     path, title, into = line["path"], line["title"], line["merged_into"]
     merged_at = line["merged_at"]
     if not isinstance(title, str) or (into is None) != (merged_at is None):
-        refuse("scope", "has no title, or is merged at no moment or into nothing")
+        refuse("scope", "has no title, or lacks the time or target of its merge")
     path = parse_scope(path, "path") or refuse("path", "is everywhere")
     into = None if into is None else parse_scope(into, "merged_into")
     if into is not None and contains(path, into):

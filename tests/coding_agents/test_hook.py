@@ -247,7 +247,7 @@ def run_hook(words, given, tmp_path, **environ):
     ("words", "given", "said"),
     [
         (["claude-code", "Stop"], b"{", "JSON"),
-        (["claude-code", "Nothing"], b"{}", "no such event of claude-code: 'Nothing'"),
+        (["claude-code", "Nothing"], b"{}", "unknown event for claude-code: 'Nothing'"),
         (["nobody", "Stop"], b"{}", "unknown agent: 'nobody'"),
         ([], b"", "give the agent and the event"),
         (

@@ -128,7 +128,7 @@ def test_retry_after(server, embedder, naps, headers, waited):
 def test_refusal_is_final(server, embedder, naps, status):
     """A refusal is not repeated and says what to check."""
     server.script = [(status, {}, {"error": {"message": "no such model"}})]
-    with pytest.raises(EmbedderError, match=rf"HTTP {status} no such model; check the key"):
+    with pytest.raises(EmbedderError, match=rf"HTTP {status} no such model; check the API key"):
         embedder.embed(["tea"])
     assert naps == []
 
@@ -164,9 +164,9 @@ def _value(value):
 @pytest.mark.parametrize(
     ("edit", "problem"),
     [
-        (_fewer, "2 texts sent, vectors for 1 came back"),
-        (_twice, "2 texts sent"),
-        (_short, f"vectors of length {DIM - 1} came back; expected {DIM}"),
+        (_fewer, "vectors for 1 of 2 texts"),
+        (_twice, "of 2 texts"),
+        (_short, f"vectors of length {DIM - 1} instead of {DIM}"),
         (_value(float("nan")), "zero or not finite"),
         (_value(float("inf")), "zero or not finite"),
         (_value(None), "zero or not finite"),

@@ -226,8 +226,12 @@ def test_a_column_that_is_not_there_is_named(file):
         ("a.db", b"SQLite format 3\x00", "an SQLite database"),
         ("projects.json", b'[{"uuid": "1", "prompt_template": "", "docs": []}]', "projects of a"),
         ("user.json", b'{"id": "1", "chatgpt_plus_user": true}', "the account of a ChatGPT"),
-        ("users.json", b'[{"id": "U1", "team_id": "T", "profile": {}}]', "the people of a Slack"),
-        ("messages.html", b'<html><div class="page_wrap">', "a Telegram export as HTML"),
+        (
+            "users.json",
+            b'[{"id": "U1", "team_id": "T", "profile": {}}]',
+            "the user list of a Slack",
+        ),
+        ("messages.html", b'<html><div class="page_wrap">', "a Telegram export in HTML"),
     ],
 )
 def test_a_known_shape_that_is_not_read_is_named(tmp_path, name, data, said):

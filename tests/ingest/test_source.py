@@ -97,7 +97,7 @@ def test_a_line_without_end_is_not_read_whole(tmp_path, name):
     """One line of 100 MB in 100 kB is refused by place, within a bounded memory."""
     path = bomb(tmp_path, name, b"a" * 1_000_000, 100)
     most, problem = peak(path)
-    assert problem == f"path: {path}:1: is longer than {LINE_BYTES:,} bytes; break the line"
+    assert problem == f"path: {path}:1: is longer than {LINE_BYTES:,} bytes; split the line"
     assert most < 4 * LINE_BYTES
 
 
@@ -143,7 +143,7 @@ def test_a_record_without_end_is_not_held(file, monkeypatch):
     """One record of a large document has a bound."""
     monkeypatch.setattr(source, "RECORD_BYTES", 1_000_000)
     path = file("a.json", [{"text": "a"}, {"text": "x" * 2_000_000}])
-    assert problem(path) == "path: a.json: has a record of more than 1,000,000 bytes"
+    assert problem(path) == "path: a.json: contains a record of more than 1,000,000 bytes"
 
 
 def test_a_large_document_takes_the_memory_of_one_record(tmp_path, monkeypatch):

@@ -203,7 +203,7 @@ def test_an_index_that_lost_its_vectors_is_noticed_and_made_anew(open_memory):
         memory.store.namespace, [one.id for one in memory.list(limit=20)]
     )  # behind its back
     for _ in range(2):
-        assert "do not find themselves" in report(memory)["index"].detail
+        assert "are not found by a search for themselves" in report(memory)["index"].detail
     assert report(memory, repair=True)["index"].repaired
     memory.add("one more", "long")
     assert memory.flush(wait=True, timeout=60)

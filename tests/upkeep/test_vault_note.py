@@ -118,7 +118,7 @@ def test_other_notes_are_none(data):
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        (b"---\nmemento: x\nno end", "does not end"),
+        (b"---\nmemento: x\nno end", "is not closed"),
         (b"---\nmemento: x\ntags: [a\n---\n", "damaged"),
         (b"---\nmemento: [x]\n---\n", "damaged"),
         (b"---\nmemento: x\na: &a [1]\nb: *a\n---\n", "damaged"),

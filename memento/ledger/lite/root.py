@@ -192,9 +192,10 @@ def refuse_network(root: Path) -> None:
     if mount is not None and mount.kind not in LOCAL:
         raise StoreUnusable(
             root,
-            f"lies on {mount.device} ({mount.kind}), mounted at {mount.point}, which is not known"
-            " to be local: where several machines write, SQLite cannot keep a store whole. Put it"
-            " on a local disk; or, if one process of this machine alone uses it, set"
+            f"is on {mount.device} ({mount.kind}), mounted at {mount.point}, which is not known "
+            "to be a local file system: SQLite cannot protect a store that several machines "
+            "write to. Move it to a local disk; or, if only one process on this machine uses it, "
+            "set"
             " Config(allow_network=True) or MEMENTO_ALLOW_NETWORK=1",
         )
 
