@@ -59,7 +59,7 @@ log = logging.getLogger("memento.frameworks")
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a model is given beside the conversation.
+    """What a model is given in addition to the conversation.
 
     Attributes:
         head: The policy for the system message, the same through a session; ``""`` for none.
@@ -95,7 +95,7 @@ class RunOptions(Options, total=False):
 
 
 class AgentMemory:
-    """Recalls and keeps for the agents of a framework.
+    """Recalls and stores memories for the agents of a framework.
 
     Args:
         manager: The manager of the store to use.
@@ -104,15 +104,15 @@ class AgentMemory:
             integer.
         k: Maximum number of memories to recall, 1 to 1,000.
         tokens: Maximum number of tokens in the block of memories, >= 1; None for no limit.
-        wait: Maximum number of seconds to wait until the newest turns can be found by meaning, up
-            to a day; 0 to search at once. Async code does not block a thread meanwhile.
-        policy: Whether to give the user's rules, see ``Rules.policy``.
+        wait: Maximum number of seconds to wait until semantic search includes the newest turns, up
+            to a day; 0 to search at once. In async code, this does not block a thread.
+        policy: Whether to provide the user's rules, see ``Rules.policy``.
         observe: Whether to learn from what the user says, see ``MemoryManager.observe``.
         scope: Scope in which the agent works, for the policy and for what is learned.
         speaker: Who writes the user's messages: ``user``, or ``agent`` if an LLM does, as in a
             subagent.
-        strict: Whether an outage of the store is raised; with False, it is logged, and the agent
-            goes on.
+        strict: Whether to raise an error if the store is unavailable; with False, the error is
+            logged, and the agent continues.
         min_confidence: Minimum probability that the memories contain an answer, [0, 1]; None for
             the manager's ``prompt_confidence``.
 

@@ -120,8 +120,9 @@ class MemoryManager(Part):
     The store is one folder on disk, which several processes can open at the same time. All methods
     are thread-safe. Use the manager as a context manager, or call ``close``; an unreferenced
     manager is closed automatically. Any method raises ``InvalidInput``, having written nothing, for
-    an argument that it cannot accept, and ``StoreError`` if it cannot read or write the store; the
-    methods below list only further errors.
+    an argument that it cannot accept, ``NotFound`` for an id that the namespace does not have, and
+    ``StoreError`` if the store cannot be read or written; the methods below list only further
+    errors.
 
     Which method to call:
 
@@ -302,7 +303,6 @@ class MemoryManager(Part):
             SecretFound: If it contains a secret and ``Config.secrets`` is ``"reject"``.
             UntrustedSource: If an untrusted ``source`` would add a rule, pin a memory or replace an
                 active one.
-            NotFound: If an id in ``supersedes`` or ``related`` is not in this namespace.
             LockedMemory: If a lock protects a memory that it would replace.
 
         >>> import tempfile
@@ -369,8 +369,7 @@ class MemoryManager(Part):
 
         Raises:
             InvalidInput: If an item cannot be accepted; the message gives its position.
-            SecretFound: As for ``add``.
-            UntrustedSource: As for ``add``.
+            IdConflict, LockedMemory, SecretFound, UntrustedSource: As for ``add``.
         """
         check_progress(progress)
         drafts = drafts_of(items)
@@ -439,7 +438,6 @@ class MemoryManager(Part):
             InvalidInput: Also if the mode requires a language model and ``Config.llm`` does not
                 specify a usable one.
             MissingExtra: If the package of the language model is not installed.
-            NotFound: If ``turn_id`` is not a memory of this namespace.
             SecretFound: As for ``add``.
             TurnErased: If a turn was erased while it was being stored; nothing was stored.
 
@@ -725,7 +723,8 @@ class MemoryManager(Part):
         Args:
             query: The query, in plain words.
             k: Maximum number of memories to show, 1 to 10,000; None for as many as the query needs,
-                and rarely more than two if no hit has a confidence above 0.5.
+                reduced to two and any others of similar confidence if the answer's confidence is at
+                most 0.5.
             tokens: Maximum number of tokens in the whole block, >= 1; None for no limit. If the
                 query needs several memories, less of each is shown; see ``RetrieveConfig.passage``.
             count_tokens: Counts the tokens of a text; None for the tokenizer of a local embedder,
@@ -763,12 +762,7 @@ class MemoryManager(Part):
         return block.text
 
     def get(self, id: str) -> Memory:  # noqa: A002 - the field's own name
-        """Return one memory by id, whatever its status.
-
-        Raises:
-            NotFound: If this namespace has no such id.
-            StoreUnusable: If the memory is damaged.
-        """
+        """Return one memory by id, whatever its status."""
         return self._view.get(id)
 
     def list(
@@ -796,9 +790,6 @@ class MemoryManager(Part):
                 included.
             known_at: As for ``retrieve``.
             filters: See ``Filtering``.
-
-        Raises:
-            StoreUnusable: If a memory or the requested state of it is damaged.
         """
         return listing.list(
             self._view,
@@ -834,9 +825,6 @@ class MemoryManager(Part):
         Returns:
             The memory; None if the slot is empty. Forgotten, quarantined and expired memories never
             fill a slot, at any moment.
-
-        Raises:
-            StoreUnusable: If the memory is damaged.
 
         >>> import tempfile
         >>> from memento import MemoryManager
@@ -882,15 +870,15 @@ class MemoryManager(Part):
             kind: New kind.
             importance: New importance, [0, 1].
             scope: New scope.
-            tags: New tags; they replace all current tags.
-            metadata: New metadata; it replaces the current object.
-            pinned: Whether it never fades. Only the user's memories can be pinned.
+            tags: New tags, instead of all current tags.
+            metadata: New metadata, instead of the current object.
+            pinned: Whether to protect it from fading. Only the user's memories can be pinned.
             valid_until: When it stops being true; None for never.
             condition: When it applies, in plain words; None for always.
             due_at: When it is due; None for no date.
             expires_in: Time to live from now; None for no expiry.
-            add_aliases: Names to add.
-            remove_aliases: Names to remove.
+            add_aliases: Aliases to add.
+            remove_aliases: Aliases to remove.
             tier: The tier to move it to.
             lock: ``user`` protects it from all changes until it is unlocked, removes its expiry and
                 defers feedback on it. With ``promoted``, it can be changed, but only the user can
@@ -902,10 +890,9 @@ class MemoryManager(Part):
                 changes becomes the user's.
 
         Returns:
-            The memory as it is now.
+            The memory in its current state.
 
         Raises:
-            NotFound: If this namespace has no such id.
             LockedMemory: If the user locked it, and ``lock`` does not unlock it.
             TooManyLocks: If 100 are locked already.
             InvalidInput: Also if the memory is forgotten.
@@ -959,11 +946,9 @@ class MemoryManager(Part):
             The new memory.
 
         Raises:
-            NotFound: If this namespace has no such id.
             InvalidInput: Also if the memory is not active, has expired, or already has this text.
             LockedMemory: If a lock protects the memory from this source.
-            SecretFound: As for ``add``.
-            UntrustedSource: As for ``add``.
+            SecretFound, UntrustedSource: As for ``add``.
 
         >>> import tempfile
         >>> from memento import MemoryManager
@@ -988,7 +973,6 @@ class MemoryManager(Part):
             source: Trust class of whoever hides it; None for the user.
 
         Raises:
-            NotFound: If this namespace has no such id.
             LockedMemory: If the user locked it.
             UntrustedSource: If ``source`` is untrusted or less trusted than the memory.
         """
@@ -1030,13 +1014,11 @@ class MemoryManager(Part):
         return [row.id for row in hidden]
 
     def restore(self, id: str) -> Memory:  # noqa: A002 - the field's own name
-        """Restore a forgotten memory: as active, or as superseded if its slot has been filled
-        since.
+        """Restore a forgotten memory, as superseded if its slot has been filled since.
 
         An active or quarantined memory is not changed.
 
         Raises:
-            NotFound: If this namespace has no such id.
             InvalidInput: If it is superseded rather than forgotten. Use ``slots.revert`` to return
                 to the previous value of a slot; otherwise, add the text again.
         """
@@ -1067,7 +1049,6 @@ class MemoryManager(Part):
             InvalidInput: Unless exactly one of ``change`` and ``run`` is given.
             NothingToUndo: If there is no such change, it was already undone, or no memory from it
                 still exists.
-            StoreUnusable: If an earlier state is damaged.
 
         >>> import tempfile
         >>> from memento import MemoryManager

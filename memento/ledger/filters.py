@@ -51,19 +51,20 @@ class Filtering(TypedDict, total=False):
     Attributes:
         tier: One tier or several.
         kind: One kind or several.
-        scope: One path or several: memories that apply there, whether in this scope, below it or
-            above it.
+        scope: One path or several: memories that apply there, whether they are in this scope, below
+            it or above it.
         within: One path or several: memories in this scope or below it. ``""`` is everywhere.
         session: One session or several.
         tag: Memories that have this tag, or all of several.
         any_tag: Memories that have at least one of these tags.
-        where: Conditions on the metadata, all of which must hold. A key with a value must have that
-            value, with a list one of its values; None matches null or a missing key. A nested field
-            is ``{"a": {"b": 1}}`` or ``{"a.b": 1}``: if no field is called ``a.b``, the dots
-            separate names. Operators: ``{"price": {"$gt": 3, "$lte": 9}}``, with ``$gt``, ``$gte``,
-            ``$lt``, ``$lte``, ``$eq``, ``$ne``, ``$in``, ``$nin`` and ``$exists`` (True or False).
-            ``$ne`` and ``$nin`` also match a missing key. Numbers are compared with numbers, and
-            strings with strings by code point; a field of another type is outside every range.
+        where: Conditions on the metadata, all of which must hold. A field must equal the value
+            given or, for a list, one of its items; None matches null or a missing key. A nested
+            field is written ``{"a": {"b": 1}}`` or ``{"a.b": 1}``: if no field is named ``a.b``,
+            the dots separate names. Operators: ``{"price": {"$gt": 3, "$lte": 9}}``, with ``$gt``,
+            ``$gte``, ``$lt``, ``$lte``, ``$eq``, ``$ne``, ``$in``, ``$nin`` and ``$exists`` (True
+            or False). ``$ne`` and ``$nin`` also match a missing key. Numbers are compared with
+            numbers, and strings with strings by code point; a field of another type never matches a
+            range.
         key: Memories that fill this slot, or one of several.
         actor: Memories said by this actor, or by one of several.
         role: Memories said in this chat role, or in one of several.
@@ -71,7 +72,7 @@ class Filtering(TypedDict, total=False):
             an exact address, as in ``Source.uri``.
         ids: Only these memories, at most 100,000.
         without: All memories except these, at most 100,000 ids.
-        pinned: Only pinned memories (True), or only others (False).
+        pinned: Only pinned memories (True) or only unpinned ones (False).
         since: Earliest ``occurred_at``, inclusive.
         until: Latest ``occurred_at``, exclusive.
     """

@@ -1,4 +1,4 @@
-"""A memory that a service has open, with the methods of ``MemoryManager``.
+"""A store that a service has open, with the methods of ``MemoryManager``.
 
 There is no list of methods here: each of `ROUTES` becomes a method of its class, with the signature
 and the documentation of the local method. Values and errors are the same as locally. Two things
@@ -72,16 +72,16 @@ def connect(
     namespace: str | Sequence[str] | None = None,
     timeout: float = SECONDS,
 ) -> RemoteMemory:
-    """Return the memory of a service: everything that ``MemoryManager`` has, over HTTP.
+    """Connect to a service: everything that ``MemoryManager`` offers, over HTTP.
 
     Args:
         url: Address of the service, ``https://…`` or ``unix:/path``; None for ``$MEMENTO_URL``.
-        token: A token of the service; None for ``$MEMENTO_TOKEN``. A Unix socket needs none.
-        namespace: Labels of a namespace that the token sees; None for its own.
-        timeout: Most seconds that a call may take. One that waits longer raises `Unanswered`.
+        token: A token of the service; None for ``$MEMENTO_TOKEN``. A Unix socket requires no token.
+        namespace: Labels of a namespace that the token allows; None for the token's own.
+        timeout: Maximum number of seconds that a call may take; a longer call raises `Unanswered`.
 
     Raises:
-        InvalidInput: If the address is none.
+        InvalidInput: If the address is invalid.
         MissingExtra: If httpx is not installed.
     """
     return RemoteMemory(url, token=token, namespace=namespace, timeout=timeout)
@@ -110,7 +110,7 @@ class Link:
         """The store folder, which the service reveals only to its owner.
 
         Raises:
-            NotHere: If the service does not tell.
+            NotHere: If the service does not reveal it.
         """
         told = (self._about or {}) if self.closed else self.about()
         if "root" not in told:
@@ -492,12 +492,12 @@ class RemoteMemory(_Remote):
 
     Args:
         url: Address of the service, ``https://…`` or ``unix:/path``; None for ``$MEMENTO_URL``.
-        token: A token of the service; None for ``$MEMENTO_TOKEN``. A Unix socket needs none.
-        namespace: Labels of a namespace that the token sees; None for its own.
-        timeout: Most seconds that a call may take. One that waits longer raises `Unanswered`.
+        token: A token of the service; None for ``$MEMENTO_TOKEN``. A Unix socket requires no token.
+        namespace: Labels of a namespace that the token allows; None for the token's own.
+        timeout: Maximum number of seconds that a call may take; a longer call raises `Unanswered`.
 
     Raises:
-        InvalidInput: If the address is none.
+        InvalidInput: If the address is invalid.
         MissingExtra: If httpx is not installed.
     """
 
@@ -535,7 +535,7 @@ def _client(url: str, token: str | None, seconds: float) -> httpx.Client:
     """Return the HTTP client for a service.
 
     Raises:
-        InvalidInput: If the address is none.
+        InvalidInput: If the address is invalid.
         MissingExtra: If httpx is not installed.
     """
     try:

@@ -48,14 +48,14 @@ class Backup:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """A store made from a backup.
+    """A store that was restored from a backup.
 
     Attributes:
         root: Its folder.
         memories: Number of memories in it, of every status and namespace.
         taken_at: When the backup was made, UTC; None for a plain copy of a ledger.
         moment: The moment to which it was rolled back, UTC, or None.
-        aside: Where the previous store was moved, or None.
+        aside: The folder to which the previous store was moved, or None.
     """
 
     root: Path

@@ -83,8 +83,8 @@ class Erasure:
 
     Attributes:
         ids: Ids of the memories requested, in order of arrival.
-        derived: Ids of the memories derived from those. They are erased as well; with
-            ``derived=False``, only the articles that a sleep made from them are.
+        derived: Ids of the memories derived from them, which are also erased; with
+            ``derived=False``, only the articles that a sleep wrote from them.
         at: Time of the erasure, UTC.
         dry_run: Whether nothing was changed.
         rows: Number of deleted rows, by table. If very many memories are erased, rows deleted by
@@ -93,9 +93,9 @@ class Erasure:
         rewritten: Files of the store that were rewritten.
         pending: Each unfinished step with the reason. The process that has the store open, or opens
             it next, completes it.
-        untouched: Files and folders in the store's folder that are not the store's, or cannot be
-            identified as such; they were not changed.
-        not_reached: Copies that erasing cannot reach, including stores beside this one that a
+        untouched: Files and folders in the store folder that do not belong to the store or cannot
+            be identified; they were not changed.
+        not_reached: Copies that erasing cannot reach, including stores next to this one that a
             restore or a salvage set aside, and unfinished files of killed processes.
         locked: Ids of erased memories that were locked; a lock does not prevent an erasure.
     """

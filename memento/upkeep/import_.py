@@ -263,22 +263,24 @@ class Imported:
 
     Attributes:
         memories: Number of new memories.
-        known: Memories that the store already had; they stay as they are, except ``approved``.
-        links: Links that are new.
-        events: Events that are new.
+        known: Memories that the store already contained; they were not changed, except for
+            ``approved``.
+        links: New links.
+        events: New events.
         vectors: New memories whose vector was imported; others are embedded in the background.
-        damaged: Ids of memories that were left out because they were damaged in the exported store.
+        damaged: Ids of memories that were skipped because they were damaged in the exported store.
         quarantined: New memories that are quarantined.
-        hidden: Memories that were left out because they are hidden in the file and the file is not
+        hidden: Memories that were skipped because they are hidden in the file and the file is not
             trusted like the user.
         demoted: New memories that lost the status of a rule or a pin, for the same reason.
         redacted: Secrets that were removed, by kind.
-        sessions: Sessions that are new here, each with its checkpoints; from a file that is not
-            trusted like the user, none is taken.
+        sessions: New sessions, each with its checkpoints; none from a file that is not trusted like
+            the user.
         scopes: New scopes that were defined or merged; none from a file that is not trusted like
             the user.
         shares: New shares; none from such a file, or if ``into`` is another namespace.
-        approved: Known memories that were quarantined, and are released as the file is the user's.
+        approved: Known memories that were quarantined and are now approved because the file is the
+            user's.
     """
 
     memories: int

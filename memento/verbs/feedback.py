@@ -483,16 +483,16 @@ def _evidence(one: Happening, *, retracted: bool) -> Evidence:
 
 @dataclass(slots=True)
 class Loop:
-    """A turn with several answers and one outcome. Made by ``Feedback.loop``.
+    """A turn with several answers and one outcome, created by ``Feedback.loop``.
 
-    As a context manager, it is closed at the end of the block, without an outcome unless one was
-    given.
+    Used as a context manager, it is closed at the end of the block, without an outcome unless
+    ``outcome`` was called.
 
     Attributes:
-        id: Its id, with which another process can ``finalize`` the turn.
+        id: Its id; another process can pass it to ``finalize``.
         session: Conversation it belongs to, or None.
         opened_at: When it was opened, UTC.
-        expires_at: When it is closed without an outcome, UTC.
+        expires_at: When it expires without an outcome, UTC.
         closed: Whether it was closed through this object.
     """
 

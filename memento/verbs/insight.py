@@ -139,8 +139,7 @@ class Insight(Part):
     """Overviews of many memories, and views of the past: ``memory.insight``."""
 
     def snapshot(self, at: datetime) -> Snapshot:
-        """Return a view of the namespace as of a moment, with ``list``, ``retrieve`` and
-        ``policy``.
+        """Return a view of the namespace at a moment: ``list``, ``retrieve`` and ``policy``.
 
         Erased memories, and those that are or were in quarantine, are not included.
 

@@ -127,8 +127,7 @@ class Quarantine(Part):
         )
 
     def forget_source(self, uri: str, *, dry_run: bool = False) -> Memories:
-        """Hide all memories from a source and those derived from them; ``restore_source`` undoes
-        it.
+        """Hide all memories from a source and those derived from them; see ``restore_source``.
 
         As in ``forget_many``, each transaction changes a few hundred memories.
 

@@ -44,14 +44,14 @@ class ScopeInfo:
 
     Attributes:
         path: The scope.
-        namespace: Labels of the namespace that it belongs to, which is another one if the scope is
-            shared by it.
+        namespace: Labels of the namespace to which it belongs; another namespace if it is shared
+            with this one.
         memories: Number of active memories in it or below it.
         title: Human-readable name; ``""`` if it has none.
         aliases: Other names.
         created_at: When it was defined, UTC; None if it only occurs in memories.
-        merged_into: The scope that it was merged into, or None.
-        shared_with: The namespaces that this namespace shares it with.
+        merged_into: The scope into which it was merged, or None.
+        shared_with: The namespaces with which this namespace shares it.
     """
 
     path: str
@@ -71,7 +71,7 @@ class ScopeGuess:
     Attributes:
         path: The scope.
         confidence: Estimated probability, [0, 1).
-        why: The reasons: ``named`` in the text, or named in the ``context``.
+        why: The reasons: ``named`` if the text mentions it, ``context`` if the context does.
         defined: Whether it was defined by ``scopes.define`` rather than only occurring in memories.
     """
 

@@ -67,7 +67,8 @@ CENTRAL_OF = 200
 class Session(Named):
     """A work session, as ``memory.sessions.start()`` returns it.
 
-    Used as a context manager, it ends with the block, or is left interrupted after an exception.
+    Used as a context manager, it ends at the end of the block, or is marked as interrupted after an
+    exception.
 
     Attributes:
         id: Name of the session; pass it as ``session`` to ``add`` and ``keep``.
@@ -93,11 +94,11 @@ class Session(Named):
         return self._sessions.checkpoint(self.id, **said)
 
     def resume(self, tokens: int = TALK_TOKENS) -> Resumption | None:
-        """Return where the work stands; see ``Sessions.resume``."""
+        """Return where the work left off; see ``Sessions.resume``."""
         return self._sessions.resume(self.id, tokens=tokens)
 
     def end(self, outcome: str | None = None, summary: str | None = None) -> Memory | None:
-        """End the session, and store a summary of it as a memory.
+        """End the session and store a summary of it as a memory.
 
         Args:
             outcome: How it ended, such as ``done`` or ``given up``.

@@ -124,8 +124,7 @@ class Store(Part):
         return lineage.per_namespace(self._view.engine.ledger, self._view.engine.now())
 
     def backup(self, file: str | Path, *, overwrite: bool = False) -> Backup:
-        """Back up the whole store, with every namespace, to a single file, without blocking
-        writers.
+        """Back up the whole store, every namespace, to one file, without blocking writers.
 
         When the call returns, the file is private, on disk and verified.
         ``memento.upkeep.backup.restore`` restores a store from it.
