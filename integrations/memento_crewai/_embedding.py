@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class MementoEmbeddingFunction(CustomEmbeddingFunction, EmbeddingFunction[list[str]]):
-    """Embeds texts with memento's own model, locally, without a key or a download.
+    """Embeds texts with memento's own model, locally, without an API key or a download.
 
     In CrewAI, pass it as ``embedder=`` for memory and knowledge, or as the ``embedding_callable``
     of the ``custom`` provider; in Chroma, as ``embedding_function=``. Thread-safe.
@@ -33,7 +33,7 @@ class MementoEmbeddingFunction(CustomEmbeddingFunction, EmbeddingFunction[list[s
 
     Raises:
         InvalidInput: If it is none of these.
-        MissingExtra: If the embedder needs a package that is not installed.
+        MissingExtra: If the embedder requires a package that is not installed.
         EmbedderError: If the model cannot be loaded.
     """
 

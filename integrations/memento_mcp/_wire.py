@@ -92,9 +92,9 @@ def serve_stdio(
     Args:
         doors: The tools, resources and prompts to serve. They are closed at the end.
         stdin: The stream with the client's messages; None for the process's own.
-        stdout: The stream for the answers; None for the process's own.
-        warm: Whether to open the store as soon as the first message is answered, so that the first
-            call does not have to wait.
+        stdout: The stream for the responses; None for the process's own.
+        warm: Whether to open the store as soon as the first message is answered, so the first call
+            does not have to wait.
     """
     server = Server(doors, stdout or sys.stdout.buffer)
     warming = threading.Thread(target=doors.warm, name="memento-mcp-warm", daemon=True)
