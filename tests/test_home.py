@@ -199,7 +199,7 @@ def test_it_is_said_when_a_store_is_made(place, root, capsys, caplog):
 def test_looking_makes_no_store(place, capsys):
     """Only a command that writes memories does."""
     assert main(["list"]) == 4
-    assert f"{place}/.local/share/memento: holds no store" in capsys.readouterr().err
+    assert f"{place}/.local/share/memento: contains no store" in capsys.readouterr().err
     assert main(["observe", "--user", "I live in Porto", "--dry-run"]) == 0
     assert "made" not in capsys.readouterr().err
     assert not (place / ".local").exists()

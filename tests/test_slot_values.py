@@ -320,7 +320,7 @@ class TestRevert:
         tell(memory, clock, "Utrecht", valid_until=START + 3 * DAY)
         tell(memory, clock, "Delft")
         clock.advance(9 * DAY)
-        with pytest.raises(InvalidInput, match="valid only until a past moment"):
+        with pytest.raises(InvalidInput, match="is no longer valid"):
             memory.slots.revert("home")
 
     def test_a_value_that_is_valid_until_later_keeps_that_end(self, memory, clock):

@@ -191,7 +191,8 @@ class OpenAIEmbedder:
             if attempt == self._retries or wait > LONGEST_WAIT:
                 break
             self._sleep(wait)
-        raise EmbedderError(f"{self._url}: {problem} after {attempt + 1} attempts; try again later")
+        tried = f"{attempt + 1} attempt{'s' if attempt else ''}"
+        raise EmbedderError(f"{self._url}: {problem} after {tried}; try again later")
 
     def _try(self, request: dict[str, Any]) -> tuple[Any, str]:
         try:

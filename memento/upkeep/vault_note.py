@@ -110,7 +110,7 @@ def _value(name: str, value: object) -> Value:
     several = [value] * bool(value) if isinstance(value, str) else value
     if name in _LISTS and isinstance(several, list) and {*map(type, several)} <= {str}:
         return tuple(several)
-    problem = f"its {name} is no {'list of texts' if name in _LISTS else 'text'}"
+    problem = f"its {name} is not a {'list of strings' if name in _LISTS else 'string'}"
     raise InvalidInput("note", problem)
 
 

@@ -135,7 +135,7 @@ def test_model_that_does_not_load_is_explained(folder: Path):
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["sha256"]["model.onnx"] = hashlib.sha256(b"no model").hexdigest()
     (folder / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(EmbedderError, match="cannot be loaded"):
+    with pytest.raises(EmbedderError, match="cannot load the model"):
         OnnxEmbedder(folder).embed(["text"])
 
 

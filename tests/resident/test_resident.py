@@ -364,7 +364,7 @@ def test_the_managers_of_equal_calls_share_one_store(here):
 
 def test_a_store_that_shall_not_be_made_is_not(here, root):
     """Whoever only reads is told."""
-    with pytest.raises(memento.errors.StoreUnusable, match="holds no store"):
+    with pytest.raises(memento.errors.StoreUnusable, match="contains no store"):
         here.memory({"make": False})
     assert not root.exists()
 

@@ -158,7 +158,7 @@ def test_whoever_waits_for_another_writer_is_told(memento, monkeypatch):
         gate.log.removeHandler(release)
         held.close()
     assert ended.status == 0
-    assert ended.err == "memento: another process is writing; waiting up to 30 s for it\n"
+    assert ended.err == "memento: another process is writing; waiting up to 30 s for it to finish\n"
 
 
 def test_whoever_waits_for_another_program_is_told(memento, monkeypatch):
@@ -180,7 +180,7 @@ def test_whoever_waits_for_another_program_is_told(memento, monkeypatch):
         gate.log.removeHandler(release)
         other.close()
     assert ended.status == 0
-    assert ended.err == "memento: another process is writing; waiting up to 30 s for it\n"
+    assert ended.err == "memento: another process is writing; waiting up to 30 s for it to finish\n"
 
 
 def test_reading_from_a_terminal_says_so(memento, monkeypatch):

@@ -167,7 +167,7 @@ def test_a_name_that_no_folder_can_have_is_refused(tmp_path, name):
 def test_a_removed_working_folder_asks_for_an_absolute_path(shell, line):
     """In a folder that was removed, a relative root is refused with what to do."""
     done = shell(f"unset MEMENTO_ROOT; mkdir gone; cd gone; rmdir ../gone; {MEMENTO} {line}")
-    assert b"give an absolute path" in done.stderr
+    assert b"specify an absolute path" in done.stderr
     assert done.returncode == 2
 
 

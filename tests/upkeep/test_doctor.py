@@ -289,7 +289,9 @@ def test_vectors_that_nobody_owes_are_owed_again(open_memory):
     memory._engine.indexer.stop(10)
     memory.add_many(["a", "b"])
     assert report(memory) == {}
-    assert "2 still to be embedded" in {f.check: f.detail for f in memory.store.doctor()}["vectors"]
+    assert (
+        "2 waiting to be embedded" in {f.check: f.detail for f in memory.store.doctor()}["vectors"]
+    )
     memory.flush()
     do(memory, "DELETE FROM backlog")
     assert "2 memories have no vector" in report(memory)["vectors"].detail

@@ -371,7 +371,7 @@ def test_a_vault_belongs_to_one_namespace(vault, open_memory):
         other.store.sync_vault(vault.root)
     (vault.root / STATE).unlink()
     ((action, why),) = Vault(other, vault.root).sync()
-    assert (action, "is not here" in why) == ("left", True)
+    assert (action, "is not in this store" in why) == ("left", True)
 
 
 @pytest.mark.usefixtures("one")
@@ -388,7 +388,7 @@ def test_a_store_set_back_removes_no_note(memory, vault, open_memory, tmp_path, 
     for number in range(grown):
         memory.add(f"Later came number {number}", kind="episode")
     ((action, why),) = Vault(memory, vault.root).sync()
-    assert (action, "is not here" in why) == ("left", True)
+    assert (action, "is not in this store" in why) == ("left", True)
     assert len([*vault.root.rglob("*.md")]) == 2
 
 

@@ -59,7 +59,7 @@ def test_a_reader_makes_no_store(tmp_path):
     ended = start(tmp_path / "store", "--read-only", "--embedder", "none", sent=sent)
     said = json.loads(ended.stdout)["result"]
     assert said["isError"]
-    assert "holds no store" in said["content"][0]["text"]
+    assert "contains no store" in said["content"][0]["text"]
     assert not (tmp_path / "store").exists()
 
 
