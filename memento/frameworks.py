@@ -218,7 +218,7 @@ class AgentMemory:
         found = self._held.pop(talk.name, None)
         last = talk.turns[-1] if talk.turns else Turn("")
         if found and found.recalled.hits and last.role == "assistant" and last.text.strip():
-            with self.outlived("noting what its answer used"):
+            with self.outlived("recording which memories its answer used"):
                 self.manager.feedback.cite(found.recalled.as_retrieval(), last.text)
 
     async def afind(
@@ -266,7 +266,7 @@ class AgentMemory:
             now: Whether the last of them are what is said now.
         """
         said = turns_of(turns)
-        with self.outlived("keeping what is said"):
+        with self.outlived("storing the conversation"):
             fresh = keep_new(self.manager, said, session=session, speaker=self._speaker, now=now)
             for one in fresh if self._observe and self._speaker is Trust.USER else ():
                 if one.turn.role == "user":
@@ -399,7 +399,9 @@ class Transcript:
             said, _at(spelt, place[:-1])[place[-1]] = _at(spelt, place), ""
         metadata = {FORMAT: self._form, MESSAGE: spelt, PLACE: place}
         if len(json.dumps(metadata)) > config.limits.metadata_bytes:
-            log.warning("attachments of a message are left out: they exceed limits.metadata_bytes")
+            log.warning(
+                "attachments of a message were omitted because they exceed limits.metadata_bytes"
+            )
             metadata[MESSAGE] = _without_payloads(spelt)
         return Turn(said, role, uuid4().hex, turn.actor, turn.trust, metadata)
 

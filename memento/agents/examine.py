@@ -46,10 +46,10 @@ def _of_agent(agent: Agent, run: Program) -> Iterator[Finding]:
         yield Finding(agent.name, ok=False, detail=str(error))
         return
     if missing:
-        mend = f"not as `memento setup {agent.name}` writes it: {', '.join(missing)}"
+        mend = f"differs from what `memento setup {agent.name}` writes: {', '.join(missing)}"
         yield Finding(agent.name, ok=False, detail=mend)
         return
-    program = shutil.which(agent.program) or "its program is not on the path"
+    program = shutil.which(agent.program) or "its program is not on the PATH"
     yield Finding(agent.name, ok=True, detail=f"set up; {program}")
     yield _played(agent, run)
 
@@ -83,5 +83,7 @@ def _log() -> Finding:
     path: Path = state_folder() / "hooks.log"
     off = os.environ.get("MEMENTO_HOOKS", "")
     said = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
-    detail = f"last fault: {cut(said[-1], _SHOWN)} ({path})" if said else "no faults"
-    return Finding("hooks", ok=True, detail=f"MEMENTO_HOOKS={off}: they are off" if off else detail)
+    detail = f"last error: {cut(said[-1], _SHOWN)} ({path})" if said else "no faults"
+    return Finding(
+        "hooks", ok=True, detail=f"MEMENTO_HOOKS={off}: hooks are disabled" if off else detail
+    )

@@ -266,7 +266,7 @@ AGENTS = {
         ),
         Agent(
             "codex", "Codex", "codex", ("CODEX_HOME", ".codex"), _CODEX, "", _codex,
-            "open Codex, type /hooks and approve those of memento: it runs no hook before",
+            "open Codex, type /hooks and approve the memento hooks; Codex does not run them before",
         ),
         Agent(
             "gemini", "Gemini CLI", "gemini", ("", ".gemini"), _GEMINI, "", _gemini,

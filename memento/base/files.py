@@ -283,7 +283,7 @@ def sync_name(path: Path) -> None:
     try:
         sync_folder(path.parent)
     except PermissionError as error:
-        log.info("the name of %s may be lost in a power cut: %s", path, error)
+        log.info("the name of %s may be lost in a power failure: %s", path, error)
 
 
 @contextmanager

@@ -378,7 +378,7 @@ def forget(ledger: Ledger, config: ChromaConfig) -> str | None:
     if not (marks := ledger.read(vectors.generations)):
         return None
     if config.url is None:
-        return "its index on a Chroma server has to be deleted; set chroma.url"
+        return "its index on a Chroma server must be deleted; set chroma.url"
     try:
         load()
         server = ServerCollections(config)

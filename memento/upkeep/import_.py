@@ -272,7 +272,7 @@ class Imported:
         quarantined: New memories that are quarantined.
         hidden: Memories that were skipped because they are hidden in the file and the file is not
             trusted like the user.
-        demoted: New memories that lost the status of a rule or a pin, for the same reason.
+        demoted: New memories that are no longer rules or pinned, for the same reason.
         redacted: Secrets that were removed, by kind.
         sessions: New sessions, each with its checkpoints; none from a file that is not trusted like
             the user.

@@ -153,7 +153,7 @@ def _given(line: Mapping[str, Any]) -> int:
     """Read which of tier and importance the caller chose; both if the field is missing."""
     ours = line.get(OURS, [])
     if not isinstance(ours, list) or any(name not in _BITS_OF_GIVEN for name in ours):
-        refuse(OURS, f"must be a list of: {', '.join(_BITS_OF_GIVEN)}")
+        refuse(OURS, f"must be a list of these values: {', '.join(_BITS_OF_GIVEN)}")
     return sum(bit for name, bit in _BITS_OF_GIVEN.items() if name not in ours)
 
 

@@ -88,8 +88,8 @@ class Quarantine(Part):
     def approve_all(self, seen: Sequence[Memory]) -> Memories:
         """Approve several memories as you read them, such as all from one source; see ``approve``.
 
-        Each transaction approves a few hundred memories. All changes form a single run, so ``undo``
-        can undo them together.
+        Each transaction approves a few hundred memories. All changes form a single run, so one
+        ``undo`` reverts them together.
 
         Args:
             seen: The memories, as ``list`` returned them.

@@ -195,6 +195,6 @@ def _steps(given: Sequence[str]) -> list[str]:
     """
     known = [run.FOLD, *run.STEPS]
     if isinstance(given, str) or not isinstance(given, Sequence):
-        raise InvalidInput("steps", f"must be a list of: {', '.join(known)}")
+        raise InvalidInput("steps", f"must be a list of these values: {', '.join(known)}")
     wanted = [check_word("steps", name, known) for name in given]
     return [name for name in known if name in wanted]

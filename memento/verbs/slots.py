@@ -93,7 +93,7 @@ class Slots(Part):
         Reverting again returns to the value that was replaced.
 
         The previous value is the newest earlier value that differs from the current one. If the
-        current value was forgotten or has expired, it is simply the newest earlier value.
+        current value was forgotten or has expired, it is the newest earlier value.
 
         Args:
             key: The slot, such as ``user/editor``.

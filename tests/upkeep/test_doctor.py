@@ -352,7 +352,7 @@ def test_an_old_sqlite_is_mentioned(memory, monkeypatch):
     monkeypatch.setattr(library, "library_version", lambda: (3, 40, 1))
     first = memory.store.doctor()[0]
     assert first.ok
-    assert "3.40.1 can lose a race" in first.detail
+    assert "3.40.1 has a race condition" in first.detail
     assert "pysqlite3" in first.detail
 
 
