@@ -72,7 +72,10 @@ class Store(NamedTuple):
         root, there = self.root, self.exists
         root_option.set(home.root_option(root))
         if not (there or self.make):
-            problem = "holds no store; name its folder with --root, or make one with `memento add`"
+            problem = (
+                "contains no store; specify its folder with --root, or create a store with "
+                "`memento add`"
+            )
             raise StoreUnusable(root, problem)
         memory = open_at(self.address, self.namespace, self.embedder)
         if not there:
