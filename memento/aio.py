@@ -98,9 +98,9 @@ async def settle(
     For coroutines that use the sync manager in worker threads.
 
     Args:
-        memory: The store, and the namespace that is asked.
-        seconds: Seconds to wait at most, up to a day; 0 to return at once.
-        session: The session, or sessions, that are asked about; None for all.
+        memory: The manager, or a part of it, whose namespace is searched.
+        seconds: Maximum number of seconds to wait, up to a day; 0 to return at once.
+        session: The session or sessions that are searched; None for all.
 
     Returns:
         The ``wait`` for the call of ``retrieve`` or ``store.nearest`` that follows: no further
@@ -256,7 +256,7 @@ class AsyncLoop:
 
     @property
     def id(self) -> str:
-        """Its id, with which another process can ``finalize`` the turn."""
+        """Its id; another process can pass it to ``finalize``."""
         return self._sync.id
 
     @property
@@ -478,7 +478,7 @@ class AsyncStore(AsyncPart[Store]):
 
     @property
     def config(self) -> Config:
-        """Settings that the manager was made with."""
+        """Settings with which the manager was created."""
         return self._sync.config
 
     @property

@@ -81,7 +81,8 @@ def check_text(text: object, limits: Limits) -> str:
     if len(text) > limits.text_chars:
         raise InvalidInput(
             "text",
-            f"{len(text):,} characters; the limit is {limits.text_chars:,}: split it, or store it"
+            f"has {len(text):,} characters; the limit is {limits.text_chars:,}. Split it, or "
+            "store it"
             " with documents.add",
         )
     return text
@@ -95,11 +96,11 @@ def check_moment(field: str, moment: object) -> int:
         zoned = moment.tzinfo is not None and moment.utcoffset() is not None
         micros = to_micros(moment.astimezone(UTC)) if zoned else None
     except OverflowError:
-        raise InvalidInput(field, "is before the year 1 or after 9999 in UTC") from None
+        raise InvalidInput(field, "must be between the years 1 and 9999 in UTC") from None
     except Exception as error:  # its time zone may be any code
-        raise InvalidInput(field, f"its time zone raises {type_name(error)}") from error
+        raise InvalidInput(field, f"its time zone raised {type_name(error)}") from error
     if micros is None:
-        raise InvalidInput(field, "has no time zone; use for example datetime.now(UTC)")
+        raise InvalidInput(field, "has no time zone; use, for example, datetime.now(UTC)")
     return micros
 
 
@@ -170,10 +171,12 @@ def check_id(value: object, field: str = "id") -> str:
     """Accept an id that the caller chose: 1 to 128 printable characters."""
     if isinstance(value, Memory | Hit):
         cure = ".id" if isinstance(value, Memory) else ".memory.id"
-        raise InvalidInput(field, f"must be an id, not this {type_name(value)}; pass its {cure}")
+        raise InvalidInput(field, f"must be an id, not a {type_name(value)}; pass its {cure}")
     said = composed(value) if isinstance(value, str) else ""
     if not 0 < len(said) <= MAX_ID or not said.isprintable():
-        raise InvalidInput(field, f"must be 1 to {MAX_ID} printable characters, not {shown(value)}")
+        raise InvalidInput(
+            field, f"must consist of 1 to {MAX_ID} printable characters, not {shown(value)}"
+        )
     return said
 
 
@@ -187,7 +190,7 @@ def check_metadata(metadata: object, limits: Limits) -> str:
     try:
         encoded = json.dumps(plain, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise InvalidInput("metadata", f"is not JSON: {error}") from error
+        raise InvalidInput("metadata", f"is not JSON-serializable: {error}") from error
     if len(encoded.encode()) > limits.metadata_bytes:
         raise InvalidInput("metadata", f"is larger than {limits.metadata_bytes:,} bytes as JSON")
     return encoded
@@ -211,7 +214,7 @@ def _plain(value: Any, path: tuple[str | int, ...]) -> Any:
     if isinstance(value, float) and not isfinite(value):
         raise InvalidInput("metadata", f"at {_place(path)} is {value}, which JSON cannot represent")
     if not isinstance(value, str | int | float | None):
-        said = f"at {_place(path)} is not JSON but {type_name(value)}"
+        said = f"at {_place(path)} has the type {type_name(value)}, which JSON cannot represent"
         raise InvalidInput("metadata", f"{said}; use str, int, float, bool, None, list or dict")
     return storable("metadata", value) if isinstance(value, str) else value
 
@@ -337,7 +340,7 @@ def optional_condition(field: str, value: object) -> str | None:
     except (ValueError, RecursionError):
         return name  # a text that starts with a brace
     if not said or not said.keys() <= _OF_CONDITION:
-        raise InvalidInput(field, "must have only words, all_words and context")
+        raise InvalidInput(field, "may only contain words, all_words and context")
     for part, told in said.items():
         named = part == "context"
         listed = [*told.values()] if named and isinstance(told, dict) else told
@@ -352,7 +355,7 @@ def storable(field: str, value: str) -> str:
     """Accept a string that SQLite and UTF-8 can hold; returns a ``str`` of no subclass."""
     value = str.__str__(value)
     if "\0" in value:
-        raise InvalidInput(field, "holds a NUL character")
+        raise InvalidInput(field, "contains a NUL character")
     try:
         value.encode()
     except UnicodeEncodeError:

@@ -137,10 +137,10 @@ class ObserveConfig:
             found. ``full``: it is sent every user message. In each case the model only selects
             sentences; it never writes any.
         store_at: Minimum probability for a statement to be stored, (0, 1]. A rule may be at most
-            0.4 times as doubtful: at 0.5 it needs 0.8. At 0.5, about 80 of 100 statements that
-            were stored of people whom the reader had not seen were labelled as worth it.
-        forget: What a request to forget does. ``hide`` immediately hides what is clearly meant and
-            the message that asks; ``ask`` hides nothing and lists it.
+            0.4 times as doubtful: at 0.5, it requires 0.8. At 0.5, about 80 of 100 statements
+            stored for people not seen in training were labelled as worth storing.
+        forget: How to handle a request to forget something. ``hide`` immediately hides the memories
+            that are clearly meant and the message with the request; ``ask`` only lists them.
     """
 
     mode: Literal["off", "assist", "full"] = "off"
@@ -178,25 +178,25 @@ class RetrieveConfig:
     """Settings for retrieval: the size of answers, minimum confidence and cost.
 
     Attributes:
-        few: Number of hits to return if the caller gives none, >= 1.
+        few: Number of hits to return if the caller does not specify one, >= 1.
         many: The same for a query that asks for several things; see `question.Query`. If equal to
             ``few``, such queries are treated like any other.
         passage: Number of characters to show of each memory if the query asks for several things
             and there is a token budget, >= 1; None to show as much as for other queries.
         long: Length in characters from which a memory counts as long, >= 1. In a prompt, or within
             a token budget, only the relevant passage of a long memory is shown, limited to this
-            many characters. 1,000 characters of English are about 250 tokens. None shows every
-            memory whole, except that a prompt with a budget still shortens a memory that does not
-            fit.
-        noise: Minimum cosine for a memory that shares no word with the query to be considered, [-1,
-            1]. With the default model and our English test set, the cosine between a question and
-            an unrelated fact is 0.07 on average and exceeds 0.22 in one pair out of twenty; answers
-            worded quite differently start at 0.12.
-        prompt_confidence: Minimum confidence that the hits contain an answer for ``prompt`` and the
-            adapters to show them, [0, 1]. It applies to the default embedder, for which the
+            many characters. 1,000 characters of English are about 250 tokens. With None, every
+            memory is shown in full, except that a prompt with a budget still shortens a memory that
+            does not fit.
+        noise: Minimum cosine for considering a memory that shares no word with the query, [-1, 1].
+            With the default model and our English test set, the cosine between a query and an
+            unrelated fact averages 0.07 and exceeds 0.22 in one pair out of twenty; answers with
+            entirely different wording start at 0.12.
+        prompt_confidence: Minimum confidence that the hits contain an answer; below it, ``prompt``
+            and the adapters show nothing, [0, 1]. It applies to the default embedder, for which the
             confidence is calibrated. In four development data sets, 0.24 keeps 93 % of the answers
             found and drops 91 % of small talk, general questions, and questions that the store
-            cannot answer. In four stores of 30 memories it keeps fewer, 88 %.
+            cannot answer. In four stores of 30 memories, it keeps only 88 %.
         prompt_confidence_by_words: The same without an embedder. In two development data sets, 0.16
             keeps 87 % of the answers found and drops 88 % of the queries that the store cannot
             answer.
@@ -248,7 +248,7 @@ class ScopeConfig:
     Attributes:
         shared: Whether ``retrieve`` and ``rules.policy`` include what other namespaces share.
         write_at: Minimum confidence for ``observe`` to use the scope that it guesses, [0, 1]; with
-            1 it never does, as no guess is certain.
+            1, it never does, because no guess is certain.
     """
 
     shared: bool = True
@@ -477,16 +477,16 @@ class LongIndex(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChromaConfig:
-    """Settings for the Chroma of the long tier.
+    """Settings for the Chroma index of the long tier.
 
     Attributes:
-        url: Address of a Chroma server that holds the index for all machines, such as
-            ``http://chroma:8000``; None for a folder of the store. A server that is not in Rust has
-            to be of version 1.5.9 or later.
-        token: Sent to the server with every call, as ``Authorization: Bearer`` and as
-            ``X-Chroma-Token``; None for none.
+        url: Address of a Chroma server with an index for all machines, such as
+            ``http://chroma:8000``; None for a folder in the store. A server that is not written in
+            Rust must have version 1.5.9 or later.
+        token: Token to send to the server with every call, as ``Authorization: Bearer`` and as
+            ``X-Chroma-Token``; None for no token.
         call_seconds: Maximum time that a call to the server may take, in seconds, > 0. After that,
-            exact search answers until the server works again.
+            exact search is used until the server works again.
     """
 
     url: str | None = None
@@ -497,7 +497,7 @@ class ChromaConfig:
         check_number("chroma.call_seconds", self.call_seconds, ABOVE_0)
         word = self.token if isinstance(self.token, str) else ""
         if self.token is not None and (not word.isascii() or word.split() != [word]):
-            raise InvalidInput("chroma.token", "must be one word of ASCII characters")
+            raise InvalidInput("chroma.token", "must be a single word of ASCII characters")
         if self.url is not None:
             self.place()
 
@@ -507,7 +507,7 @@ class ChromaConfig:
         >>> ChromaConfig(url="http://chroma:8000").place()
         ('chroma', 8000, False)
         """
-        problem = "must be http:// or https://, a host and perhaps a port, and no more"
+        problem = "must consist of http:// or https://, a host and, optionally, a port"
         if not isinstance(self.url, str):
             raise InvalidInput("chroma.url", problem)
         try:
@@ -531,12 +531,12 @@ class Config:
         secrets: ``redact``, ``reject`` or ``allow``: how to treat an API key or password in a text
             to remember, see ``memento.admit.redact``.
         untrusted: Sources, as values of ``Trust``, whose memories are quarantined until approved
-            and cannot be rules or be pinned; empty to trust all sources equally.
+            and cannot become rules or be pinned; empty to trust all sources equally.
         short: The short tier.
         index: The background indexer.
-        long_index: ``auto``, ``chroma`` or ``exact``: the index that answers a search by meaning.
-        chroma: The Chroma of the long tier: a folder of the store, or a server.
-        retrieve: Retrieval: the size of answers, minimum confidence and cost.
+        long_index: The index for semantic search: ``auto``, ``chroma`` or ``exact``.
+        chroma: The Chroma index of the long tier: a folder in the store, or a server.
+        retrieve: Retrieval: the size of answers, the minimum confidence and the cost.
         dynamics: How uses and verdicts affect the strength of memories.
         effect: How strength affects the order of results.
         sessions: Settings for interrupted sessions and their checkpoints.
@@ -603,17 +603,17 @@ class Config:
 
     @staticmethod
     def chatbot() -> Config:
-        """Return settings for a chatbot, which forgets slowly and archives small talk."""
+        """Return settings for a chatbot: it forgets slowly and archives small talk."""
         return of_preset("chatbot")
 
     @staticmethod
     def task_agent() -> Config:
-        """Return settings for an agent with short tasks, which forgets quickly, even facts."""
+        """Return settings for an agent with short tasks: it forgets quickly, even facts."""
         return of_preset("task agent")
 
     @staticmethod
     def personal_assistant() -> Config:
-        """Return settings for a personal assistant, which are the defaults.
+        """Return settings for a personal assistant; these are the defaults.
 
         >>> Config.personal_assistant() == Config()
         True
@@ -622,5 +622,5 @@ class Config:
 
     @staticmethod
     def researcher() -> Config:
-        """Return settings for research, which forget very slowly and never archive."""
+        """Return settings for research: memories fade very slowly and are never archived."""
         return of_preset("researcher")

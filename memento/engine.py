@@ -587,7 +587,7 @@ class Engine:
         if self.embedding is not None and "embedder" not in self.indexer.trouble:
             found += doctor.stale_vectors(self.embedding.known_model)
         if others := self.indexer.refused_unseen(sees):
-            detail = f"{others} texts of other namespaces refused"
+            detail = f"texts of other namespaces refused: {others}"
             found.append(Finding("embedder", ok=False, detail=detail))
         found += self._examine_index(repair=repair)
         if owed := self.ledger.read(erasure.owed):
@@ -606,7 +606,7 @@ class Engine:
         except TierUnavailable as error:
             return [Finding("index", ok=False, detail=str(error))]
         if sound:
-            return [Finding("index", ok=True, detail="stored vectors find themselves")]
+            return [Finding("index", ok=True, detail="stored vectors are found")]
         detail = f"damaged: {self._long.reason}"
         if not repair:
             return [Finding("index", ok=False, detail=detail)]

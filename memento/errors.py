@@ -4,44 +4,44 @@
     ├── InvalidInput            an argument that cannot be accepted (also a ValueError)
     │   ├── AmbiguousId         a short id that matches several memories
     │   ├── InvalidSetting      an unknown setting or a bad value, in a file or the environment
-    │   ├── InvalidScope        a scope path or namespace label that is not well formed
-    │   ├── SecretFound         the value contains a secret, which its field or the settings refuse
+    │   ├── InvalidScope        a malformed scope path or namespace label
+    │   ├── SecretFound         the value contains a secret that is not allowed
     │   └── UntrustedSource     its source cannot add rules, pin memories or replace active ones
     ├── NotFound                no such memory in this namespace (also a LookupError)
-    ├── IdConflict              the id belongs to a memory with other content
+    ├── IdConflict              the id belongs to a memory with different content
     ├── ChangedSince            the memory has changed since the caller read it
     ├── TurnErased              a conversation turn that was erased was passed again
-    ├── LockedMemory            a lock prevents this change of a memory
+    ├── LockedMemory            a lock prevents this change to a memory
     ├── TooManyLocks            the limit of locked memories is reached
     ├── NothingToUndo           no such change, or it cannot be undone
     ├── StoreError              the ledger cannot carry out the call
     │   ├── StoreClosed         the manager was closed
     │   ├── StoreFromTheFuture  written by a newer version of memento
-    │   ├── StoreUnusable       the root is not a folder, is another program's, or is damaged
+    │   ├── StoreUnusable       the root is not a folder, belongs to another program, or is damaged
     │   ├── StoreGone           its files were removed, moved or replaced while it was open
     │   ├── StoreBusy           another process held the write lock too long
-    │   ├── CommitUnknown       a lost commit: it may have been made
-    │   ├── ReadOnlyStore       the root cannot be written
-    │   ├── TargetExists        the target exists already; it was not overwritten
-    │   ├── ArchiveDamaged      a file that is cut off, changed, or not a backup or export
+    │   ├── CommitUnknown       the outcome of a commit is unknown
+    │   ├── ReadOnlyStore       the root is not writable
+    │   ├── TargetExists        the target already exists; it was not overwritten
+    │   ├── ArchiveDamaged      a file that is truncated, modified, or not a backup or export
     │   ├── ArchiveFromTheFuture  an export in a newer format
-    │   ├── MomentUnknown       the backup does not reach that moment
+    │   ├── MomentUnknown       the backup does not extend to that moment
     │   ├── StorageFull         the disk is full, or a quota or file size limit is reached
     │   └── StorageFailed       the disk reported an error
     ├── TierUnavailable         a tier could not be searched; nothing is lost
     ├── EmbedderError           the embedder failed or broke its contract
-    │   └── EmbeddingMismatch   the stored vectors come from another embedder
+    │   └── EmbeddingMismatch   the stored vectors come from a different embedder
     ├── RerankerError           the reranker failed or broke its contract
     ├── SynthesisFailed         a language model gave no usable reply; nothing is lost
     │   └── BudgetSpent         a daily limit is reached; nothing was sent
     ├── ServiceError            a service did not carry out the call
     │   ├── NotAllowed          the token is unknown, or does not allow the call
     │   ├── TooMuch             a limit of the service is reached
-    │   ├── Unanswered          no answer in time; a write may have been carried out
-    │   └── NotHere             this works only where the store is
+    │   ├── Unanswered          no response in time; a write may have been carried out
+    │   └── NotHere             this works only on the store's machine
     └── MissingExtra            an optional dependency is not installed
 
-Each error carries its facts as attributes, and its message says what to do next.
+Each error provides its details as attributes, and its message says what to do next.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -102,13 +102,13 @@ class AmbiguousId(InvalidInput):
 
     def __init__(self, short: str, ids: Sequence[str]) -> None:
         listed = ", ".join(ids[:_MOST_IDS]) + (" ..." if len(ids) > _MOST_IDS else "")
-        problem = f"{short!r} matches several memories: {listed}; give more characters,"
-        super().__init__("id", f"{problem} or the last ones")
+        problem = f"{short!r} matches several memories: {listed}; specify more of the first"
+        super().__init__("id", f"{problem} or last characters")
         self.ids = tuple(ids)
 
 
 class InvalidSetting(InvalidInput):
-    """A file or an environment variable has an unknown setting, or a value that it cannot take.
+    """A file or an environment variable contains an unknown setting or an invalid value.
 
     Attributes:
         source: The file, or ``environment``.
@@ -123,14 +123,14 @@ class InvalidSetting(InvalidInput):
 
 
 class InvalidScope(InvalidInput):
-    """A scope path or namespace label that is not well formed."""
+    """A malformed scope path or namespace label."""
 
 
 _LEAVE_OUT = "remove them, or set Config(secrets='redact')"
 
 
 class SecretFound(InvalidInput):
-    """The value contains a secret, which its field or the settings refuse; nothing was written.
+    """The value contains a secret that its field or the settings do not allow; nothing was written.
 
     Attributes:
         kinds: Number of secrets found, by kind; never the secrets themselves.
@@ -152,9 +152,10 @@ class UntrustedSource(InvalidInput):
 
 
 class NotFound(MementoError, LookupError):
-    """No memory with this id in this namespace.
+    """This namespace has no memory with this id.
 
-    An id of another namespace gives the same error, so it does not reveal whether the id exists.
+    An id of another namespace raises the same error, so the error does not reveal whether the id
+    exists.
     """
 
     memory_id: str
@@ -165,7 +166,7 @@ class NotFound(MementoError, LookupError):
 
 
 class IdConflict(MementoError):
-    """The id given to ``add`` already belongs to a memory with other content."""
+    """The id passed to ``add`` already belongs to a memory with different content."""
 
     memory_id: str
 
@@ -190,8 +191,8 @@ class ChangedSince(MementoError):
 
     def __init__(self, memory_id: str, version: int) -> None:
         super().__init__(
-            f"memory {memory_id!r} changed in quarantine; read it again, then approve what you"
-            f" read: approve(memory), or `memento quarantine approve {memory_id} --version"
+            f"memory {memory_id!r} has changed in quarantine; read it again, then approve that "
+            f"version: approve(memory) or `memento quarantine approve {memory_id} --version"
             f" {version}`"
         )
         self.memory_id = memory_id
@@ -201,8 +202,8 @@ class ChangedSince(MementoError):
 class TurnErased(MementoError):
     """A conversation turn that was erased was passed again; nothing was written.
 
-    ``keep`` and ``observe`` leave such turns out. It is an error only if the turn is erased at the
-    same moment, or is added by its id.
+    ``keep`` and ``observe`` skip such turns. The error occurs only if a turn is erased while it is
+    being stored, or is added by its id.
 
     Attributes:
         ids: The ids of the turns.
@@ -212,11 +213,12 @@ class TurnErased(MementoError):
 
     def __init__(self, ids: Iterable[str]) -> None:
         self.ids = frozenset(ids)
-        super().__init__(f"{len(self.ids)} turns were erased and are not stored again")
+        turns = "turn was" if len(self.ids) == 1 else "turns were"
+        super().__init__(f"{len(self.ids)} {turns} erased and will not be stored again")
 
 
 class LockedMemory(MementoError):
-    """A lock prevents this change of a memory; nothing was written.
+    """A lock prevents this change to a memory; nothing was written.
 
     Attributes:
         memory_id: The memory.
@@ -246,7 +248,9 @@ class TooManyLocks(MementoError):
     limit: int
 
     def __init__(self, limit: int) -> None:
-        super().__init__(f"{limit} memories are locked, which is the limit; unlock some first")
+        super().__init__(
+            f"{limit} memories are already locked, which is the maximum; unlock some first"
+        )
         self.limit = limit
 
 
@@ -293,7 +297,7 @@ class StoreFromTheFuture(StoreError):
 
     Attributes:
         found: Schema version of the file.
-        known: Newest schema version this code understands.
+        known: Newest schema version that this version supports.
     """
 
     found: int
@@ -302,14 +306,15 @@ class StoreFromTheFuture(StoreError):
     def __init__(self, path: Path | str, found: int, known: int) -> None:
         super().__init__(
             path,
-            f"written with schema {found}, this memento reads up to {known}; upgrade agent-memento",
+            f"was written with schema {found}, but this version of memento supports schemas up "
+            f"to {known}; upgrade agent-memento",
         )
         self.found = found
         self.known = known
 
 
 class StoreUnusable(StoreError):
-    """The root is not a folder, holds another program's file, or is damaged."""
+    """The root is not a folder, contains another program's files, or is damaged."""
 
 
 class StoreGone(StoreError):
@@ -330,9 +335,9 @@ class StoreGone(StoreError):
     def __init__(self, root: Path | str, happened: str) -> None:
         super().__init__(
             root,
-            f"{happened} while the store was open; this call was not acknowledged. Put the files"
-            " back, or close this memory, restore a backup if something is missing, and open a new"
-            " MemoryManager",
+            f"{happened} while the store was open; this call was not acknowledged. Put the files "
+            "back, or close this manager, restore a backup if anything is missing, and open a "
+            "new MemoryManager",
         )
         self.root = Path(root)
         self.happened = happened
@@ -343,21 +348,22 @@ class StoreBusy(StoreError):
 
 
 class CommitUnknown(StoreError):
-    """The server went away during a commit and does not say what became of it.
+    """The connection to the server was lost during a commit, whose outcome is unknown.
 
-    The change was made wholly or not at all. Look whether it was, or give the same ids again: an
-    ``add`` of an id that is there with the same text changes nothing.
+    The change was made completely or not at all. Check whether it was, or repeat the call with the
+    same ids: an ``add`` with an existing id and the same text changes nothing.
 
     Attributes:
         transaction: The server's number of the transaction, for ``pg_xact_status``.
-        ids: Ids of the memories that the call would have added, if it was one that adds.
+        ids: Ids of the memories that the call would have added, if any.
     """
 
     def __init__(self, path: Path | str, transaction: str, ids: Sequence[str] = ()) -> None:
         super().__init__(
             path,
-            "the server went away during the commit, and does not say what became of it; look"
-            f" whether {', '.join(ids) or 'the change'} is there before you repeat the call",
+            "the server connection was lost during the commit, so it is unknown whether it "
+            f"succeeded; check whether {', '.join(ids) or 'the change'} was stored before you "
+            "repeat the call",
         )
         self.transaction = transaction
         self.ids = tuple(ids)
@@ -369,23 +375,23 @@ class CommitUnknown(StoreError):
 
 
 class ReadOnlyStore(StoreError):
-    """The root cannot be written; reading still works."""
+    """The root is not writable; reading still works."""
 
 
 class TargetExists(StoreError):
-    """The target exists already; nothing was overwritten."""
+    """The target already exists; nothing was overwritten."""
 
 
 class ArchiveDamaged(StoreError):
-    """A file that is cut off, changed, or not a backup or export; nothing was taken from it."""
+    """A file that is truncated, modified or not a backup or export; nothing was imported."""
 
 
 class ArchiveFromTheFuture(StoreError):
-    """An export in a newer format than this code reads; nothing was taken from it.
+    """An export in a newer format than this version supports; nothing was imported from it.
 
     Attributes:
         found: Format of the file.
-        known: Newest format this code reads.
+        known: Newest format that this version supports.
     """
 
     found: int
@@ -394,7 +400,8 @@ class ArchiveFromTheFuture(StoreError):
     def __init__(self, path: Path | str, found: int, known: int) -> None:
         super().__init__(
             path,
-            f"written in format {found}, this memento reads up to {known}; upgrade agent-memento",
+            f"was written in format {found}, but this version of memento supports formats up to "
+            f"{known}; upgrade agent-memento",
         )
         self.found = found
         self.known = known
@@ -413,13 +420,13 @@ class MomentUnknown(StoreError):
 
     def __init__(self, path: Path | str, moment: datetime, latest: datetime) -> None:
         made = f"the backup was made at {latest.isoformat()}"
-        super().__init__(path, f"does not reach {moment.isoformat()}: {made}")
+        super().__init__(path, f"does not extend to {moment.isoformat()}: {made}")
         self.moment = moment
         self.latest = latest
 
 
 class StorageFull(StoreError):
-    """No space left on the disk; nothing was written and nothing was lost."""
+    """There is no space left on the disk; nothing was written and nothing was lost."""
 
 
 class StorageFailed(StoreError):
@@ -449,7 +456,7 @@ class RerankerError(MementoError):
 
 
 class EmbeddingMismatch(EmbedderError):
-    """The stored vectors come from another embedder than the one in use.
+    """The stored vectors come from a different embedder than the one in use.
 
     Attributes:
         stored: Identity of the embedder that made the stored vectors.
@@ -461,8 +468,9 @@ class EmbeddingMismatch(EmbedderError):
 
     def __init__(self, stored: str, given: str) -> None:
         super().__init__(
-            f"stored vectors come from {stored}, the embedder in use is {given}; "
-            "run store.reindex() or `memento doctor --reindex`; until then search uses words only"
+            f"the stored vectors come from {stored}, but the embedder in use is {given}; run "
+            "store.reindex() or `memento doctor --reindex`. Until then, only word search is "
+            "available"
         )
         self.stored = stored
         self.given = given
@@ -505,20 +513,21 @@ class BudgetSpent(SynthesisFailed):
     def __init__(self, limit: str, most: float) -> None:
         super().__init__(
             "spent",
-            f"llm.{limit} ({most:g}) is reached; nothing is sent to the model until midnight UTC",
+            f"the limit llm.{limit} ({most:g}) is reached; nothing is sent to the model until "
+            "midnight UTC",
         )
         self.limit = limit
 
 
 class ServiceError(MementoError):
-    """A service did not carry out the call, or answered with something else than a service does."""
+    """A service did not carry out the call, or its response is not one of a service."""
 
 
 class NotAllowed(ServiceError):
     """The token is unknown or expired, or does not allow the call; nothing was done.
 
     Attributes:
-        known: Whether the token is one of the service.
+        known: Whether the service knows the token.
     """
 
     known: bool
@@ -533,7 +542,7 @@ class TooMuch(ServiceError):
 
     Attributes:
         limit: The limit, such as ``body`` or ``calls``.
-        wait: Seconds after which to try again; None if that will not help.
+        wait: Seconds after which to retry; None if retrying does not help.
     """
 
     limit: str
@@ -546,11 +555,11 @@ class TooMuch(ServiceError):
 
 
 class Unanswered(ServiceError):
-    """The service gave no answer in time; a write may still be carried out."""
+    """The service did not respond in time; a write may still be carried out."""
 
 
 class NotHere(ServiceError):
-    """This works only where the store is, and not through a service."""
+    """This operation works only on the store's machine, not through a service."""
 
 
 class MissingExtra(MementoError, ImportError):

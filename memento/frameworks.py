@@ -59,7 +59,7 @@ log = logging.getLogger("memento.frameworks")
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a model is given beside the conversation.
+    """What a model is given in addition to the conversation.
 
     Attributes:
         head: The policy for the system message, the same through a session; ``""`` for none.
@@ -95,7 +95,7 @@ class RunOptions(Options, total=False):
 
 
 class AgentMemory:
-    """Recalls and keeps for the agents of a framework.
+    """Recalls and stores memories for the agents of a framework.
 
     Args:
         manager: The manager of the store to use.
@@ -104,15 +104,15 @@ class AgentMemory:
             integer.
         k: Maximum number of memories to recall, 1 to 1,000.
         tokens: Maximum number of tokens in the block of memories, >= 1; None for no limit.
-        wait: Maximum number of seconds to wait until the newest turns can be found by meaning, up
-            to a day; 0 to search at once. Async code does not block a thread meanwhile.
-        policy: Whether to give the user's rules, see ``Rules.policy``.
+        wait: Maximum number of seconds to wait until semantic search includes the newest turns, up
+            to a day; 0 to search at once. In async code, this does not block a thread.
+        policy: Whether to provide the user's rules, see ``Rules.policy``.
         observe: Whether to learn from what the user says, see ``MemoryManager.observe``.
         scope: Scope in which the agent works, for the policy and for what is learned.
         speaker: Who writes the user's messages: ``user``, or ``agent`` if an LLM does, as in a
             subagent.
-        strict: Whether an outage of the store is raised; with False, it is logged, and the agent
-            goes on.
+        strict: Whether to raise an error if the store is unavailable; with False, the error is
+            logged, and the agent continues.
         min_confidence: Minimum probability that the memories contain an answer, [0, 1]; None for
             the manager's ``prompt_confidence``.
 
@@ -218,7 +218,7 @@ class AgentMemory:
         found = self._held.pop(talk.name, None)
         last = talk.turns[-1] if talk.turns else Turn("")
         if found and found.recalled.hits and last.role == "assistant" and last.text.strip():
-            with self.outlived("noting what its answer used"):
+            with self.outlived("recording which memories its answer used"):
                 self.manager.feedback.cite(found.recalled.as_retrieval(), last.text)
 
     async def afind(
@@ -266,7 +266,7 @@ class AgentMemory:
             now: Whether the last of them are what is said now.
         """
         said = turns_of(turns)
-        with self.outlived("keeping what is said"):
+        with self.outlived("storing the conversation"):
             fresh = keep_new(self.manager, said, session=session, speaker=self._speaker, now=now)
             for one in fresh if self._observe and self._speaker is Trust.USER else ():
                 if one.turn.role == "user":
@@ -399,7 +399,9 @@ class Transcript:
             said, _at(spelt, place[:-1])[place[-1]] = _at(spelt, place), ""
         metadata = {FORMAT: self._form, MESSAGE: spelt, PLACE: place}
         if len(json.dumps(metadata)) > config.limits.metadata_bytes:
-            log.warning("attachments of a message are left out: they exceed limits.metadata_bytes")
+            log.warning(
+                "attachments of a message were omitted because they exceed limits.metadata_bytes"
+            )
             metadata[MESSAGE] = _without_payloads(spelt)
         return Turn(said, role, uuid4().hex, turn.actor, turn.trust, metadata)
 
@@ -433,7 +435,7 @@ def check_manager(manager: object) -> MemoryManager:
     """
     if not isinstance(manager, MemoryManager):
         problem = f"must be a MemoryManager, not {type_name(manager)}"
-        raise InvalidInput("manager", f"{problem}; the adapters are async on top of it")
+        raise InvalidInput("manager", f"{problem}; the adapters provide async methods themselves")
     return manager
 
 
@@ -449,7 +451,7 @@ def labels(given: Any) -> tuple[str, ...]:
 
 def _checked(namespace: object) -> Any:
     if namespace is not None and not callable(namespace):
-        raise InvalidInput("namespace", "must be a function of the run that returns labels")
+        raise InvalidInput("namespace", "must be a function that takes the run and returns labels")
     return namespace
 
 

@@ -117,53 +117,57 @@ Ids = list[str]
 class MemoryManager(Part):
     """Stores, finds and corrects what an agent should remember.
 
-    Everything is in one folder on disk, which several processes may open. All methods are
-    thread-safe. Use the manager as a context manager, or call ``close``; a manager without
-    references is closed automatically.
+    The store is one folder on disk, which several processes can open at the same time. All methods
+    are thread-safe. Use the manager as a context manager, or call ``close``; an unreferenced
+    manager is closed automatically. Any method raises ``InvalidInput``, having written nothing, for
+    an argument that it cannot accept, ``NotFound`` for an id that the namespace does not have, and
+    ``StoreError`` if the store cannot be read or written; the methods below list only further
+    errors.
 
     Which method to call:
 
-    - to store one statement, or many: ``add``, ``add_many``
-    - to store a conversation and learn from it: ``observe``; to only store it: ``keep``
+    - to store one statement or several: ``add``, ``add_many``
+    - to store a conversation and learn from it: ``observe``; without learning: ``keep``
     - to store a document or an export: ``documents``
     - to find memories: ``retrieve``; as text for a prompt: ``prompt``
-    - to find them for the next turn of a chat: ``recall``
-    - to look up: ``get`` by id, ``value`` by key, ``list`` by filter
-    - to change: ``update`` for fields, ``correct`` for what is wrong
-    - to hide and bring back: ``forget``, ``forget_many``, ``restore``, ``undo``
-    - to wait for the background, and to end: ``flush``, ``close``
-    - for another user: ``of``
+    - to find memories for the next turn of a chat: ``recall``
+    - to look memories up: ``get`` by id, ``value`` by key, ``list`` by filter
+    - to change a memory: ``update`` for its fields, ``correct`` if it is wrong
+    - to hide memories and restore them: ``forget``, ``forget_many``, ``restore``, ``undo``
+    - to wait for background work, and to close the store: ``flush``, ``close``
+    - to switch to another namespace: ``of``
 
-    The parts: ``store`` (backup, export, erase, statistics), ``documents``, ``changes`` (history),
-    ``slots`` (values by key, conflicts), ``rules``, ``sessions``, ``scopes``, ``quarantine``,
-    ``feedback``, ``insight`` (timeline, dossier) and ``sleep`` (tidy up).
+    Its parts offer more methods: ``store`` (backup, export, erase, statistics), ``documents``,
+    ``changes`` (history), ``slots`` (values by key, conflicts), ``rules``, ``sessions``,
+    ``scopes``, ``quarantine``, ``feedback``, ``insight`` (timeline, dossier) and ``sleep`` (tidy
+    up).
 
-    Managers that a process opens on the same folder share files, threads and caches if their
-    ``config`` is equal and their embedder, clock and reranker are the same objects or names. Other
-    managers work side by side like two processes; then one of them feeds Chroma for all.
+    Managers that a process opens on the same folder share files, threads and caches if they have an
+    equal ``config`` and the same embedder, clock and reranker. Otherwise they work independently,
+    like separate processes, and one of them feeds Chroma for all.
 
     Args:
-        root: The store folder; created if missing. None for the default: ``$MEMENTO_ROOT``,
-            else the folder ``agent_memory`` here or above, else ``memento`` in the user's data
-            folder.
+        root: The store folder, created if missing. None for the default: ``$MEMENTO_ROOT``, else
+            ``agent_memory`` in the current folder or one above it, else ``memento`` in the user's
+            data folder.
         namespace: Who can see these memories: one label or several. A manager sees only its own
             namespace; ``of`` returns a view of another.
-        config: Settings, all of them; None for those of the store's ``memento.toml``, the user's
-            and the environment, see ``memento.settings.load``.
+        config: All settings; None to load them from the environment, the store's ``memento.toml``
+            and the user's, see ``memento.settings.load``.
         embedder: ``"default"`` for the model that comes with memento,
-            ``"sentence-transformers:NAME"``, ``"openai:MODEL"``, an object with ``name``,
-            ``dim`` and ``embed``, or None to search by words only.
-        clock: Returns the present moment with a time zone; None for the system clock.
-        reranker: Reads query and memory together and reorders the best candidates, such as
-            ``memento.embed.rerankers.LateInteraction``; an object with ``score``, or None.
+            ``"sentence-transformers:NAME"``, ``"openai:MODEL"``, an object with ``name``, ``dim``
+            and ``embed``, or None to disable semantic search.
+        clock: Returns the current time with a time zone; None for the system clock.
+        reranker: An object with ``score`` that reorders the best candidates, such as
+            ``memento.embed.rerankers.LateInteraction``; or None.
 
     Raises:
-        InvalidInput: If the embedder is not one of these or needs a key that is not set, or if the
-            reranker does not implement its protocol.
-        MissingExtra: If embedder or config need a package that is not installed.
-        InvalidScope: If a namespace label is not well formed.
-        StoreUnusable: If the root is not a folder, or does not hold a store.
-        StoreFromTheFuture: If a newer memento wrote the store.
+        InvalidInput: If the embedder is not one of these or requires an API key that is not set, or
+            if the reranker does not implement its protocol.
+        MissingExtra: If the embedder or the settings require a package that is not installed.
+        InvalidScope: If a namespace label is malformed.
+        StoreUnusable: If the root is not a folder, or contains something other than a store.
+        StoreFromTheFuture: If a newer version of memento wrote the store.
         ReadOnlyStore: If there is no store and none can be created.
 
     >>> import tempfile
@@ -194,10 +198,10 @@ class MemoryManager(Part):
     def of(self, *labels: str) -> MemoryManager:
         """Return a view of another namespace of the same store.
 
-        The views share the store and its resources; closing one closes all.
+        Views share the store and its resources; closing one closes all of them.
 
         Args:
-            labels: One label or several, such as ``of("acme", "rami")``.
+            labels: One or more labels, such as ``of("acme", "rami")``.
         """
         memory = object.__new__(type(self))
         Part.__init__(memory, View(self._view.hold, parse_namespace(labels)))
@@ -234,78 +238,72 @@ class MemoryManager(Part):
         """Store a text as a memory. When ``add`` returns, the memory is on disk.
 
         Identical content in the same namespace, scope, slot and session, by the same actor and
-        role, is stored once. Adding it again returns the existing memory, counts a reinforcement
-        (``Memory.reinforced`` > 0 shows a repeat) and merges the arguments into it: the higher
-        tier, the larger importance, the later expiry and a pin win; tags, aliases and metadata are
-        combined, up to 64 of each. The earlier state stays in the history (``merged``), for up to
-        64 repeats. A repeat from a less trusted source is only counted; see
-        ``memento.write.merge``. Texts from different moments (``occurred_at``) are stored
-        separately. So are identical turns of a session, in the short tier or of kind ``episode``,
-        that have no ``occurred_at``.
+        role, is stored once. Adding it again returns the existing memory, increments
+        ``Memory.reinforced`` and merges the arguments into the memory: the higher tier, the larger
+        importance, the later expiry and a pin win; tags, aliases and metadata are combined, up to
+        64 of each. The earlier state stays in the history (``merged``), for up to 64 repeats. A
+        repeat from a less trusted source is only counted; see ``memento.write.merge``. Texts with
+        different ``occurred_at`` are stored separately, as are identical turns of a session (in the
+        short tier or of kind ``episode``) without ``occurred_at``.
 
-        A text of more than ``Config.limits.text_chars`` characters is refused, unless it is a turn
+        A text of more than ``Config.limits.text_chars`` characters is rejected, unless it is a turn
         of a conversation (it has a ``session`` or a ``role``, or is of kind ``episode``, and has no
-        ``key``). Such a turn is stored in parts of up to 1,000 characters. The first part is
-        returned; the others are linked to it (``related``) and go to the medium tier or above, so
-        that they do not push the conversation out of the ring buffer. The ``metadata`` of each
-        contains ``part`` and ``parts``. ``replace`` does not split. For other long texts, use
-        ``documents.add``.
+        ``key``) and ``replace`` is False. Such a turn is stored in parts of up to 1,000 characters.
+        The first part is returned; the others are linked to it (``related``) and go to the medium
+        tier or above, so they do not push the conversation out of the ring buffer. The ``metadata``
+        of each contains ``part`` and ``parts``. For other long texts, use ``documents.add``.
 
         Args:
-            text: Text to store; not empty, at most ``Config.limits.text_chars`` characters unless
-                it is a turn.
+            text: Text to store; not empty.
             tier: ``short``, ``medium`` or ``long``; None to choose by importance.
             kind: Kind of statement, see ``Kind``.
             importance: [0, 1]; None to estimate it, see ``memento.admit.importance``.
             key: The slot it fills, such as ``user/editor``. A new value for a slot supersedes the
                 current one, which stays in the history. A value with an earlier ``occurred_at``
-                than the current one goes straight into the history. If the source is trusted less
+                than the current one goes straight into the history. If the source is less trusted
                 than that of the current value, the memory is stored without the key, and
                 ``slots.conflicts`` lists both until the user settles them.
-            aliases: Other names to find it by.
-            scope: Where it applies, a path such as ``project/alpha``; ``""`` is everywhere.
+            aliases: Other names by which to find it.
+            scope: Where it applies, as a path such as ``project/alpha``; ``""`` is everywhere.
             session: Conversation it belongs to.
             actor: Who said it.
             role: Chat role of the speaker: ``user``, ``assistant``, ``tool`` ...
             source: Where it comes from: a trust class or a ``Source``; None for the user. A memory
                 from a tool, the web or an import is quarantined until ``approve``.
             tags: Labels to filter by.
-            metadata: A JSON object of your own.
+            metadata: A JSON object with custom fields.
             occurred_at: When it happened or was said, with a time zone; None for now.
             valid_until: When it stops being true, with a time zone.
-            expires_in: Seconds or a timedelta, after which it is no longer found.
-            pinned: Whether it never fades; a pinned memory goes to the long tier if no tier is
-                given.
-            supersedes: Ids of memories that it replaces. A memory of a more trusted source stays,
-                in conflict with this one.
+            expires_in: Seconds or a timedelta after which it is no longer found.
+            pinned: Whether to protect it from fading; the default tier is then ``long``.
+            supersedes: Ids of memories that it replaces. A memory from a more trusted source
+                remains active, in conflict with this one.
             related: Ids of memories to link it to.
-            id: Your own id, 1 to 128 characters. It makes retries safe: a retry is not counted as a
-                repeat, and merges only arguments that the first call did not have. A trusted memory
-                may take over the id of a quarantined or rejected one. Adding the same text under
+            id: A custom id, 1 to 128 characters. It makes retries safe: a retry does not count as a
+                repeat, and merges only arguments that the first call did not pass. A trusted memory
+                can take over the id of a quarantined or rejected one. Adding the same text under
                 the id of a forgotten, archived, superseded or expired memory brings that memory
                 back with the status of a new one.
             signal: How the statement was recognised in a conversation; set by ``observe``.
-            condition: When a rule applies, in words. The same text with another condition is
-                another memory.
+            condition: When a rule applies, in plain words. The same text with a different condition
+                is a separate memory.
             due_at: When a plan is due, with a time zone.
-            replace: If ``id`` is taken, replace the memory that has it, whatever its status. The
-                earlier state stays in the history, and a forgotten, superseded or expired memory
-                becomes active again. Replacing with identical content makes no new version. A less
-                trusted source cannot replace a memory; an untrusted one can replace only unapproved
-                memories of untrusted sources.
+            replace: If ``id`` is taken, replace that memory, whatever its status. The earlier state
+                stays in the history, and a forgotten, superseded or expired memory becomes active
+                again. Replacing a memory with identical content creates no new version. A less
+                trusted source cannot replace a memory; an untrusted source can replace only
+                unapproved memories from untrusted sources.
 
         Returns:
             The memory as stored, after merging; for a turn in parts, the first part.
 
         Raises:
-            InvalidInput: If a value cannot be accepted; nothing was written.
-            IdConflict: If ``id`` is taken by a memory with other content and ``replace`` is False.
+            IdConflict: If ``id`` belongs to a memory with different content and ``replace`` is
+                False.
             SecretFound: If it contains a secret and ``Config.secrets`` is ``"reject"``.
-            UntrustedSource: If it would be a rule, be pinned or replace an active memory, and
-                ``source`` is not trusted.
-            NotFound: If ``supersedes`` or ``related`` names no memory of this namespace.
-            LockedMemory: If it would replace a memory that is locked against it.
-            StoreError: If it could not be written; see its subclasses.
+            UntrustedSource: If an untrusted ``source`` would add a rule, pin a memory or replace an
+                active one.
+            LockedMemory: If a lock protects a memory that it would replace.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
@@ -349,33 +347,29 @@ class MemoryManager(Part):
         replace: bool = False,
         progress: Progress | None = None,
     ) -> Memories:
-        """Store several texts in one transaction: all of them, or none.
+        """Store several texts in one transaction: either all or none of them.
 
-        Other writers wait for it, about 0.1 s for a thousand texts, so split large numbers into
-        several calls.
+        Other writers wait for the transaction, about 0.1 s for a thousand texts, so split large
+        batches into several calls.
 
         Args:
             items: Texts, mappings with the arguments of ``add``, or drafts.
-            replace: As for ``add``; each item needs an ``id``, and if several have the same id, the
+            replace: As for ``add``. Each item requires an ``id``; if several have the same id, the
                 last one wins.
             progress: Called about every hundred items with the number of items checked and the
-                total, and once with the total twice when all are on disk; see
+                total, and, when all are on disk, with the total as both; see
                 ``memento.protocols.Progress``. If it raises before that, nothing is written. A turn
                 that is split counts as several items.
 
         Returns:
-            The memories as stored, one per item, in order; see ``add`` for turns that are too long.
-            An item with a ``source.uri`` and an ``id`` is treated as re-read from its source:
-            sentences that were erased, forgotten or reworded here in the meantime are left out, and
-            an item with nothing left is not stored.
+            The memories as stored, one per item, in order; see ``add`` for long turns. An item with
+            a ``source.uri`` and an ``id`` counts as re-read from its source: sentences that have
+            since been erased, forgotten or reworded in the store are omitted, and an item with no
+            text left is not stored.
 
         Raises:
-            InvalidInput: If an item cannot be accepted; the message names its position.
-            IdConflict: If an ``id`` is taken by a memory with other content and ``replace`` is
-                False.
-            SecretFound: As for ``add``.
-            UntrustedSource: As for ``add``.
-            StoreError: If they could not be written.
+            InvalidInput: If an item cannot be accepted; the message gives its position.
+            IdConflict, LockedMemory, SecretFound, UntrustedSource: As for ``add``.
         """
         check_progress(progress)
         drafts = drafts_of(items)
@@ -403,21 +397,21 @@ class MemoryManager(Part):
         """Store a turn of a conversation and learn from what the user says.
 
         The turns are stored as with ``keep``. Statements in the user's messages that are worth
-        keeping become memories: facts about the user, preferences, rules, corrections, decisions
-        and plans. Each is stored in the user's own words, with the turn as its parent. A new value
-        for a slot supersedes the old one. ``undo`` of ``Observation.change`` takes back everything
-        that a call learned.
+        remembering become memories: facts about the user, preferences, rules, corrections,
+        decisions and plans. Each is stored in the user's own words, with the turn as its parent. A
+        new value for a slot supersedes the old one. To undo everything that a call learned, pass
+        ``Observation.change`` to ``undo``.
 
-        In the default mode, ``off``, no language model is used. In the other modes, a model may
-        point at more of the user's sentences; it writes no text, and nothing is lost if it fails.
+        In the default mode, ``off``, no language model is used. In the other modes, a model can
+        select further sentences of the user; it never writes text, and nothing is lost if it fails.
 
         Observing the same turn again changes nothing. A turn is identified by its session and
         ``id``, or, without an id, by its session and text if it is the speaker's last turn there.
-        If a language model has not seen the turn yet, it is sent it now. Erased and forgotten turns
-        are left out, as with ``keep``.
+        If the turn has not been sent to the language model yet, it is sent now. Erased and
+        forgotten turns are skipped, as with ``keep``.
 
         With ``LLMConfig.background``, the call does not wait for the model: ``Observation.pending``
-        messages wait in the ledger and are sent to it later.
+        messages remain queued in the ledger and are sent later.
 
         Args:
             user: The user's message.
@@ -426,13 +420,13 @@ class MemoryManager(Part):
             messages: Turns in order, as for ``keep``, instead of ``user`` and ``assistant``.
             session: Name of the conversation.
             scope: Scope of the conversation; ``""`` is everywhere. None for the session's scope, or
-                for a scope named with ``scopes.define`` that the user mentions. Statements of users
-                about themselves apply everywhere.
+                for a scope named with ``scopes.define`` that the user mentions. Statements that
+                users make about themselves apply everywhere.
             actor: Name of the user.
             occurred_at: When it was said, with a time zone; None for now. Dates such as "on Friday"
-                are relative to it.
-            source: Who speaks in the role of the user; None for the user. Nothing is learned from
-                any other source.
+                are resolved relative to this time.
+            source: Source of the messages in the role ``user``; None for the user. Nothing is
+                learned from any other source.
             keep: Whether to store the turns.
             turn_id: With ``keep=False``: id of the memory that contains the user's message.
             mode: ``off``, ``assist`` or ``full``, see ``ObserveConfig``; None for
@@ -441,13 +435,11 @@ class MemoryManager(Part):
             id: Id of the user's message in its conversation.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted, or the mode needs a language model and
-                ``Config.llm`` names none that can be used.
+            InvalidInput: Also if the mode requires a language model and ``Config.llm`` does not
+                specify a usable one.
             MissingExtra: If the package of the language model is not installed.
-            NotFound: If ``turn_id`` is not a memory of this namespace.
-            SecretFound: If a text contains a secret and ``Config.secrets`` is ``"reject"``.
-            StoreError: If it could not be written; nothing was stored.
-            TurnErased: If a turn was erased while it was being written; nothing was stored.
+            SecretFound: As for ``add``.
+            TurnErased: If a turn was erased while it was being stored; nothing was stored.
 
         >>> import tempfile
         >>> from memento import MemoryManager
@@ -479,51 +471,48 @@ class MemoryManager(Part):
         session: str | None = None,
         speaker: Trust | str = Trust.USER,
     ) -> Memories:
-        """Store the turns of a conversation, each exactly once, however often you pass it.
+        """Store the turns of a conversation, each exactly once, however often they are passed.
 
         A turn is identified by its session and ``id``. Without an id, it is identified by its text
-        and how often that was said before, so pass the conversation from its beginning. With
-        neither a session nor an id, identical texts of a role are stored once.
+        and the number of earlier occurrences of that text, so pass the conversation from its
+        beginning. With neither a session nor an id, identical texts of a role are stored once.
 
-        If a known id has new text, the memory is corrected, and the earlier text stays in the
-        history. If an untrusted source edits an approved memory, the edit is quarantined beside it.
-        Edits of turns that the user locked are ignored.
+        If a known id arrives with new text, the memory is corrected, and the earlier text stays in
+        the history. If an untrusted source edits an approved memory, the edit is quarantined
+        separately. Edits of turns that the user locked are ignored.
 
-        No text is refused: characters that cannot be stored become the replacement character, and a
-        turn of more than 16,000 characters is stored in parts. Blocks that memento rendered for a
-        prompt are left out, and payloads, such as a picture as a ``data:`` URI, become a short
-        note.
+        No text is rejected: characters that cannot be stored are replaced with the replacement
+        character, and a turn of more than 16,000 characters is stored in parts. Blocks that memento
+        rendered for a prompt are omitted, and payloads, such as an image as a ``data:`` URI, are
+        replaced with a short note.
 
-        An erased or forgotten turn stays away when it is passed again, even with an earlier version
-        of its text. A new message is stored, whatever its words: one with another id or other
-        words, or, without an id, the user's last message with what follows it. The exception is a
-        last message after the same turns as when it was erased, which cannot be told from a retry.
-        With neither a session nor an id, the last message is always new, and what comes before it
-        is not.
+        An erased or forgotten turn is not stored again, even with an earlier version of its text. A
+        message counts as new if it has a different id or text or, without an id, if it is the
+        user's last message or follows it. The exception is a last message that follows the same
+        turns as when it was erased, which cannot be distinguished from a retry. With neither a
+        session nor an id, the last message always counts as new, and earlier ones do not.
 
-        The role decides the trust: ``user`` counts as ``speaker``, ``tool`` as a tool, so it is
-        quarantined by default, and everything else as an agent. Other spellings of ``tool``, such
-        as ``function`` and ``TOOL``, count as ``tool``.
+        The role determines the trust class: ``user`` stands for ``speaker``; ``tool``, also in
+        other spellings such as ``function`` and ``TOOL``, stands for a tool, so it is quarantined
+        by default; every other role stands for an agent.
 
         Args:
             messages: The turns in order: ``Turn`` objects, strings (from the user), or messages as
                 chat APIs and frameworks represent them, with ``role`` and ``content`` or ``type``
                 and ``parts``, and optional ``id`` and ``name``; see the how-to on conversations.
-                Messages without a speaker, or in an unknown format, are refused. Only text blocks
+                Messages without a speaker or in an unknown format are rejected. Only text blocks
                 are stored; for files and tool results in a message, see ``documents.add`` and
                 ``add(source=...)``.
             session: Name of the conversation; any string.
-            speaker: Who writes the turns with the role ``user``: ``agent`` if it is another agent,
-                as in a subagent. These turns are then not shown as the user's.
+            speaker: Who writes the turns with the role ``user``: ``agent`` for another agent, as in
+                a subagent. Such turns are not presented as the user's.
 
         Returns:
-            The memories, in order: one per turn, several for a long one, none for a blank or an
-            erased one.
+            The memories, in order: one per turn, several for a long turn, and none for a blank or
+            erased turn.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted.
-            SecretFound: If a text contains a secret and ``Config.secrets`` is ``"reject"``.
-            StoreError: If they could not be written.
+            SecretFound: As for ``add``.
 
         >>> import tempfile
         >>> from memento import MemoryManager
@@ -556,34 +545,30 @@ class MemoryManager(Part):
         together. This handles both follow-ups, such as "And the sister?", and changes of subject.
         After thanks or a greeting, or if no memory is likely to answer, the block is empty.
 
-        Messages that are still in the conversation are left out, so pass the same ``session`` and
+        Messages that are still in the conversation are omitted, so pass the same ``session`` and
         messages as to ``keep``. Identical texts are shown once, even if several people said them;
         of near-identical texts, the newest comes first and the others last. The user's earlier
         questions come after statements and take at most a quarter of the places, unless there is
         nothing else to show.
 
         Args:
-            messages: The conversation so far, as for ``keep``; it ends with the message to answer.
-                A single string is a question outside any conversation.
-            session: Name of the conversation. Memories of every session are found.
+            messages: The conversation so far, as for ``keep``, ending with the message to answer. A
+                single string is a query outside any conversation.
+            session: Name of the conversation; memories of all sessions are searched.
             k: Maximum number of memories, 1 to 10,000.
             tokens: Maximum number of tokens in the block, as for ``prompt``; None for no limit.
             min_confidence: Minimum probability that a hit is an answer, [0, 1]; None for
                 ``prompt_confidence``.
-            fold: Show identical texts once, and near-duplicates last; False shows each separately.
-            diverse: Prefer memories that differ in meaning over the best matches, so that what
-                several agents report in different words takes only one place.
+            fold: Show identical texts once and near-duplicates last; False to show each separately.
+            diverse: Prefer memories that differ in meaning over the best matches, so that several
+                agents' reports of the same thing take only one place.
             wait: As for ``retrieve``.
             record: Record in the event log which memories the block shows.
-            filters: Only memories that match; see ``Filtering``. ``without`` excludes more memories
-                than those of the conversation.
+            filters: Only memories that match; see ``Filtering``. ``without`` excludes memories in
+                addition to those of the conversation.
 
         Returns:
             The block, and the hits it shows.
-
-        Raises:
-            InvalidInput: If an argument cannot be accepted.
-            StoreError: If the ledger cannot be read.
 
         >>> import tempfile
         >>> from memento import MemoryManager
@@ -637,23 +622,23 @@ class MemoryManager(Part):
         Args:
             query: The query, in plain words.
             k: Maximum number of hits to return, 1 to 10,000; None for as many as the query needs:
-                more for a list, a count, a comparison, an order or a summary; see
+                more for a list, a count, a comparison, a sequence or a summary; see
                 ``RetrieveConfig``. A larger ``k`` only appends hits: the earlier ones and their
                 order stay the same, though they may list more ids in ``folded``.
             match: ``"auto"`` puts memories whose key or alias the query names first; ``"names"``
                 returns only those; ``"text"`` ignores names.
-            as_of: Only memories that were valid at this moment, with the text that they had then,
-                including memories superseded since.
+            as_of: Only memories that were valid at this moment, including any superseded since,
+                with the text that they had then.
             known_at: Return what this call would have returned at this moment, from what had been
-                recorded by then, including memories that have been forgotten since. Erased memories
-                are gone, and memories that are or were in quarantine are left out. Combined with
+                recorded by then, including memories that have been forgotten since. Erased
+                memories, and those that are or were in quarantine, are not included. Combined with
                 ``as_of``, it returns what was known at this moment about that one. The query is not
-                logged. A memory whose text has changed since is found by its earlier words, but not
-                by meaning.
+                logged. A memory whose text has changed since is found by word search, but not by
+                semantic search.
             min_score: Drop hits below this score, [0, 1].
             min_confidence: Return nothing if the probability that the hits contain an answer is
-                below this, [0, 1], as it is for greetings, thanks and questions about other things.
-            cutoff: Drop hits below this share of the best hit's score, [0, 1].
+                below this, [0, 1], as for greetings, thanks and unrelated questions.
+            cutoff: Drop hits whose score is below this fraction of the best score, [0, 1].
             tokens: Return only as many hits, in order, as fit into this many tokens. For a long
                 memory, only the ``passage`` relevant to the query is counted; see
                 ``RetrieveConfig.long``.
@@ -665,13 +650,13 @@ class MemoryManager(Part):
                 anyway.
             include_quarantined: Also return unapproved memories from untrusted sources.
             fold: Return one hit for all memories by one speaker that differ only in case, spacing,
-                filler words or the final full stop; False returns each separately.
-            wait: Maximum number of seconds to wait until recently added memories can be found by
-                meaning; up to a day. The call waits for the newest memories of the namespace, or of
-                ``session``, up to 1,024 memories and 16,384 characters, which are embedded before
-                all others. Memories that are not embedded in time are found by words only and
-                reported in ``missing``. With 0, the call does not wait, and reports such memories
-                only if they are the majority.
+                filler words or the final full stop; False to return each separately.
+            wait: Maximum number of seconds to wait until semantic search includes recently added
+                memories; up to a day. The call waits for the newest memories of the namespace, or
+                of ``session``, up to 1,024 memories and 16,384 characters, which are embedded
+                before all others. Memories that are not embedded in time are found only by word
+                search and reported in ``missing``. With 0, the call does not wait, and reports such
+                memories only if they are the majority.
             record: Record in the event log which memories were retrieved.
             shared: Also search scopes that other namespaces share with this one, see
                 ``scopes.share``; not with ``known_at``, ``as_of`` or ``session``. ``Hit.shared``
@@ -681,10 +666,6 @@ class MemoryManager(Part):
 
         Returns:
             Hits, best first; ``missing`` lists the parts of the search that were unavailable.
-
-        Raises:
-            InvalidInput: If an argument other than the query text cannot be accepted.
-            StoreError: If the ledger cannot be read.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
@@ -730,8 +711,9 @@ class MemoryManager(Part):
     ) -> str:
         """Find the memories that are relevant to a query and render them as a block for a prompt.
 
-        Each memory is one escaped record between tags that stored text can neither close nor forge,
-        below a line that says that it is data; see ``memento.prompt.rendering``.
+        Each memory is one escaped record. A notice that the records are data precedes them, and
+        stored text can neither close nor forge the tags around the block; see
+        ``memento.prompt.rendering``.
 
         From a memory of more than 1,000 characters (``RetrieveConfig.long``), the block shows the
         one or two relevant passages, with ``…`` for omitted text. A shorter memory is cut only if
@@ -741,9 +723,10 @@ class MemoryManager(Part):
         Args:
             query: The query, in plain words.
             k: Maximum number of memories to show, 1 to 10,000; None for as many as the query needs,
-                and hardly more than two if no answer is likelier than 0.5.
+                reduced to two and any others of similar confidence if the answer's confidence is at
+                most 0.5.
             tokens: Maximum number of tokens in the whole block, >= 1; None for no limit. If the
-                query needs several memories, less is shown of each; see ``RetrieveConfig.passage``.
+                query needs several memories, less of each is shown; see ``RetrieveConfig.passage``.
             count_tokens: Counts the tokens of a text; None for the tokenizer of a local embedder,
                 such as the default one, or else an estimate from the characters of the text.
             show_ids: Whether to show the id of each memory.
@@ -752,10 +735,6 @@ class MemoryManager(Part):
 
         Returns:
             The block; ``""`` if no memory is likely to answer the query, or none fits.
-
-        Raises:
-            InvalidInput: If an argument other than the query cannot be accepted.
-            StoreError: If the ledger cannot be read.
         """
         check_names(options, Retrieving, MemoryManager.prompt)
         options.setdefault("min_confidence", self._view.prompt_confidence)
@@ -783,12 +762,7 @@ class MemoryManager(Part):
         return block.text
 
     def get(self, id: str) -> Memory:  # noqa: A002 - the field's own name
-        """Return one memory by id, whatever its status.
-
-        Raises:
-            NotFound: If this namespace has no such id.
-            StoreUnusable: If the memory was damaged on the disk.
-        """
+        """Return one memory by id, whatever its status."""
         return self._view.get(id)
 
     def list(
@@ -812,14 +786,10 @@ class MemoryManager(Part):
             newest_first: Reverse the order.
             limit: Maximum number of memories to return, 1 to 1,000,000.
             offset: Number of memories to skip first, >= 0.
-            as_of: Only memories that were valid at this moment, with the text that they had then;
-                unless ``status`` says otherwise, superseded ones as well.
-            known_at: List what this call would have listed at this moment; see ``retrieve``.
+            as_of: As for ``retrieve``; unless ``status`` is given, superseded memories are
+                included.
+            known_at: As for ``retrieve``.
             filters: See ``Filtering``.
-
-        Raises:
-            InvalidInput: If an argument cannot be accepted.
-            StoreUnusable: If a memory, or its state of then, is damaged.
         """
         return listing.list(
             self._view,
@@ -841,25 +811,20 @@ class MemoryManager(Part):
         as_of: datetime | None = None,
         known_at: datetime | None = None,
     ) -> Memory | None:
-        """Return the memory that holds a slot.
+        """Return the memory that fills a slot.
 
-        A value with a future date (``occurred_at``) holds the slot only from then on. Until then,
-        the previous value is returned, although it is already superseded.
+        A value with a future ``occurred_at`` takes effect at that time. Until then, the previous
+        value is returned, although it is already superseded.
 
         Args:
             key: The slot, such as ``user/editor``.
             scope: Scope of the slot; only this exact scope is searched.
-            as_of: The moment at which the value must hold, with a time zone; None for now. For
-                another moment, the memory has the text that it had then.
-            known_at: Return what this call would have returned at this moment; see ``retrieve``.
+            as_of: Return the value, and its text, at this moment, with a time zone; None for now.
+            known_at: As for ``retrieve``.
 
         Returns:
-            The memory; None if nothing holds the slot. A forgotten, quarantined or expired memory
-            does not hold a slot, at any moment.
-
-        Raises:
-            InvalidInput: If an argument cannot be accepted.
-            StoreUnusable: If the memory is damaged.
+            The memory; None if the slot is empty. Forgotten, quarantined and expired memories never
+            fill a slot, at any moment.
 
         >>> import tempfile
         >>> from memento import MemoryManager
@@ -905,35 +870,34 @@ class MemoryManager(Part):
             kind: New kind.
             importance: New importance, [0, 1].
             scope: New scope.
-            tags: New tags, which replace all current ones.
-            metadata: New metadata, which replaces the current object.
-            pinned: Whether it never fades. Only the user's memories can be pinned.
+            tags: New tags, instead of all current tags.
+            metadata: New metadata, instead of the current object.
+            pinned: Whether to protect it from fading. Only the user's memories can be pinned.
             valid_until: When it stops being true; None for never.
-            condition: When it applies, in words; None for always.
+            condition: When it applies, in plain words; None for always.
             due_at: When it is due; None for no date.
             expires_in: Time to live from now; None for no expiry.
-            add_aliases: Names to add.
-            remove_aliases: Names to remove.
+            add_aliases: Aliases to add.
+            remove_aliases: Aliases to remove.
             tier: The tier to move it to.
-            lock: ``user``: nothing changes it until it is unlocked, its expiry is removed, and
-                feedback on it waits. ``promoted``: it can be changed, but only the user can replace
-                it, until two verdicts from different days or sources say that it is wrong. None
-                unlocks it. Only the user's memories can be locked, at most 100 of them as ``user``.
-                ``store.erase`` removes locked memories, too.
-            source: Who makes the change, a trust class; None for the user. From then on, the memory
-                is trusted no more than this source. An accepted memory whose text the user changes
-                becomes the user's.
+            lock: ``user`` protects it from all changes until it is unlocked, removes its expiry and
+                defers feedback on it. With ``promoted``, it can be changed, but only the user can
+                replace it, until two verdicts from different days or sources say that it is wrong.
+                None unlocks it. Only the user's memories can be locked, at most 100 of them as
+                ``user``. ``store.erase`` also removes locked memories.
+            source: Trust class of whoever makes the change; None for the user. From then on, the
+                memory is trusted no more than this source. An accepted memory whose text the user
+                changes becomes the user's.
 
         Returns:
-            The memory as it is now.
+            The memory in its current state.
 
         Raises:
-            NotFound: If this namespace has no such id.
-            LockedMemory: If the user locked it, and ``lock`` does not say otherwise.
+            LockedMemory: If the user locked it, and ``lock`` does not unlock it.
             TooManyLocks: If 100 are locked already.
-            InvalidInput: If a value cannot be accepted, or the memory is forgotten.
-            UntrustedSource: If it would be a rule or be pinned, and its own source or ``source`` is
-                not trusted; or if ``source`` is not trusted, or less than the memory.
+            InvalidInput: Also if the memory is forgotten.
+            UntrustedSource: If ``source`` is untrusted or less trusted than the memory; or if a
+                memory from an untrusted source would become a rule or be pinned.
         """
         corrections = {
             "text": text,
@@ -965,30 +929,26 @@ class MemoryManager(Part):
     ) -> Memory:
         """Replace a wrong memory with a new one.
 
-        The old memory is superseded and stays in the history; ``undo`` brings it back. The new one
-        takes over its scope, session, key, aliases, kind, importance, tier, tags, metadata and
-        speaker, the condition of a rule, and the date of a plan unless the text gives another one.
-        To fix a typo, use ``update``, which changes the memory in place.
+        The old memory is superseded and stays in the history; ``undo`` restores it. The new memory
+        inherits its scope, session, key, aliases, kind, importance, tier, tags, metadata and
+        speaker, the condition of a rule, and the date of a plan unless the text gives a different
+        date. To fix a typo, use ``update``, which changes the memory in place.
 
         Args:
             id: Id of the memory; it must be active.
             text: The correct statement.
-            source: Who makes the correction; None for the user. If the source is not trusted, the
-                new memory is quarantined and replaces the old one once approved. If it is trusted
-                less than the old memory, both stay, in conflict, until the user settles them.
-            occurred_at: Since when the statement is right, with a time zone; None for now.
+            source: Who makes the correction; None for the user. If the source is untrusted, the new
+                memory is quarantined and replaces the old one once approved. If it is less trusted
+                than the old memory, both remain active, in conflict, until the user settles it.
+            occurred_at: When the statement became true, with a time zone; None for now.
 
         Returns:
             The new memory.
 
         Raises:
-            NotFound: If this namespace has no such id.
-            InvalidInput: If a value cannot be accepted, or the memory is not active, has expired,
-                or already says this.
-            LockedMemory: If the memory is locked against this source.
-            SecretFound: As for ``add``.
-            UntrustedSource: As for ``add``.
-            StoreError: If it could not be written.
+            InvalidInput: Also if the memory is not active, has expired, or already has this text.
+            LockedMemory: If a lock protects the memory from this source.
+            SecretFound, UntrustedSource: As for ``add``.
 
         >>> import tempfile
         >>> from memento import MemoryManager
@@ -1006,16 +966,15 @@ class MemoryManager(Part):
         *,
         source: Trust | TrustName | None = None,
     ) -> Memory:
-        """Hide a memory; ``restore`` brings it back.
+        """Hide a memory; ``restore`` makes it active again.
 
         Args:
             id: The memory.
-            source: Who hides it, a trust class; None for the user.
+            source: Trust class of whoever hides it; None for the user.
 
         Raises:
-            NotFound: If this namespace has no such id.
             LockedMemory: If the user locked it.
-            UntrustedSource: If ``source`` is not trusted, or is trusted less than the memory.
+            UntrustedSource: If ``source`` is untrusted or less trusted than the memory.
         """
         return self._view.forget(
             id, Trust.USER if source is None else member(Trust, "source", source)
@@ -1024,19 +983,19 @@ class MemoryManager(Part):
     def forget_many(self, **filters: Unpack[Filtering]) -> Ids:
         """Hide every memory that matches the filters.
 
-        Each transaction hides a few hundred, so that other writers never wait long. If the call is
-        interrupted, repeat it to hide the rest. Memories added during the call are not included.
+        Each transaction hides a few hundred memories, so other writers never wait long. If the call
+        is interrupted, repeat it to hide the rest. Memories added during the call are not included.
 
         Args:
-            filters: See ``Filtering``. At least one is required, as a safeguard; ``within=""``
+            filters: See ``Filtering``. As a safeguard, at least one is required; ``within=""``
                 matches everything.
 
         Returns:
-            Ids of the hidden memories, in order of arrival; ``restore`` brings each back.
+            Ids of the hidden memories, in order of arrival, for ``restore``.
 
         Raises:
-            InvalidInput: If a filter cannot be accepted, or no filter is given.
-            LockedMemory: If the user locked one of them; then nothing is hidden. Exclude it with
+            InvalidInput: Also if no filter is given.
+            LockedMemory: If the user locked one of them; nothing was hidden. Exclude it with
                 ``without``, or unlock it.
         """
         if all(value is None for value in filters.values()):
@@ -1055,42 +1014,41 @@ class MemoryManager(Part):
         return [row.id for row in hidden]
 
     def restore(self, id: str) -> Memory:  # noqa: A002 - the field's own name
-        """Bring back a forgotten memory, as superseded if its slot has been filled since.
+        """Restore a forgotten memory, as superseded if its slot has been filled since.
 
         An active or quarantined memory is not changed.
 
         Raises:
-            NotFound: If this namespace has no such id.
-            InvalidInput: If it is superseded and was not forgotten. Use ``slots.revert`` to bring
-                back the previous value of a slot; otherwise, add the text again.
+            InvalidInput: If it is superseded rather than forgotten. Use ``slots.revert`` to return
+                to the previous value of a slot; otherwise, add the text again.
         """
         return self._view.change(id, lambda work: change.restore(work, id), verb="restore")
 
     def undo(
         self, change: int | None = None, *, run: int | None = None, force: bool = False
     ) -> Undone:
-        """Undo a change, except where later changes build on it.
+        """Undo a change, except for memories that later changes build on.
 
-        Each memory that the change altered returns to its earlier state, each memory that it added
-        is forgotten, and links likewise. An undo is itself a change, so undoing it redoes the
-        original. What was approved or rejected waits in quarantine again. Erasures and feedback are
-        not undone.
+        Each memory that the change altered returns to its earlier state, and each memory that it
+        added is forgotten; the same applies to links. An undo is itself a change, so undoing it
+        redoes the original. Memories that were approved or rejected return to quarantine. Erasures
+        and feedback cannot be undone.
 
-        A memory is left as it is, and listed in ``Undone.left``, if a later change altered it,
-        another memory holds its slot now, its successor is hidden or gone, it would leave
-        quarantine, the user locked it and the lock itself is not being undone, or it would become
-        the 101st locked memory.
+        A memory is not changed, and is listed in ``Undone.left``, if a later change altered it,
+        another memory now fills its slot, its successor is hidden or no longer exists, it would
+        leave quarantine, the user locked it and the lock itself is not being undone, or it would
+        become the 101st locked memory.
 
         Args:
             change: Number of the change, see ``changes.list``.
-            run: A run to undo instead: all its changes, newest first, each in its own transaction.
-            force: Also undo later changes that stand in the way.
+            run: Number of a run to undo instead: all of its changes, newest first, each in its own
+                transaction.
+            force: Also undo later changes that would prevent the undo.
 
         Raises:
-            InvalidInput: If not exactly one of ``change`` and ``run`` is given.
-            NothingToUndo: If there is no such change, it was already undone, or nothing from it
-                exists any more.
-            StoreUnusable: If an earlier state is damaged.
+            InvalidInput: Unless exactly one of ``change`` and ``run`` is given.
+            NothingToUndo: If there is no such change, it was already undone, or no memory from it
+                still exists.
 
         >>> import tempfile
         >>> from memento import MemoryManager
@@ -1110,25 +1068,21 @@ class MemoryManager(Part):
         timeout: float | None = None,
         progress: Progress | None = None,
     ) -> bool:
-        """Write the snapshot of the short tier, and optionally wait for the indexes.
+        """Write the snapshot of the short tier and, optionally, wait for the indexes.
 
-        You do not need it to save memories: they are on disk when ``add`` returns.
+        This is not needed to save memories: they are on disk when ``add`` returns.
 
         Args:
             wait: Wait until every memory of the store is embedded and indexed.
             timeout: Maximum number of seconds to wait, up to a day; None for no limit.
             progress: With ``wait``, called about every half second with the number of this
-                namespace's memories indexed since the call, and the number it waits for; see
+                namespace's memories indexed since the call and the number to be indexed; see
                 ``memento.protocols.Progress``.
 
         Returns:
-            False if work is left: the time ran out, or an index does not work (see
+            False if work remains: the timeout expired, or an index is not working (see
             ``store.stats().trouble``). Texts of other namespaces that the embedder refused are
             ignored.
-
-        Raises:
-            InvalidInput: If the timeout is not a number of seconds.
-            StoreError: If the store cannot be read.
         """
         limit = None if timeout is None else check_seconds("timeout", timeout)
         return self._view.engine.flush(
@@ -1141,7 +1095,8 @@ class MemoryManager(Part):
     def close(self) -> None:
         """Close the store for all views of this manager. Calling it again does nothing.
 
-        Other managers that this process has on the folder stay open; the last one closes the files.
+        Other managers of this process on the same folder stay open; the last one to close closes
+        the files.
         """
         self._view.hold.close()
 

@@ -143,7 +143,7 @@ def read(message: Mapping[str, Any], where: str) -> Said:
     try:
         text = _words_in(fields, role, where, within)
     except RecursionError:
-        raise InvalidInput(where, "is nested too deep") from None
+        raise InvalidInput(where, "is nested too deeply") from None
     return Said(_least([role, *within]), text, fields)
 
 
@@ -253,7 +253,8 @@ def _speaker(names: Sequence[tuple[str, object]], message: Mapping[str, Any], wh
     if not found:
         raise InvalidInput(
             where,
-            f"does not say who speaks: {shape(message)}; add a role, such as 'user' or 'assistant'",
+            f"does not identify the speaker: {shape(message)}; add a role, such as 'user' or "
+            "'assistant'",
         )
     return _least(found)
 
@@ -346,8 +347,8 @@ def _refuse_unread(content: object, where: str) -> None:
     elif isinstance(content, Mapping) and _has_text(content):
         raise InvalidInput(
             where,
-            f"contains nothing but an attachment: {shape(content)}; pass the speaker's words"
-            " as text, and pass a document to documents.add",
+            f"contains only an attachment: {shape(content)}; pass what the speaker says as text, "
+            "and store documents with documents.add",
         )
 
 
@@ -380,7 +381,7 @@ def _texts(content: object, where: str, inner: list[str], *, strict: bool) -> It
             elif strict:
                 raise InvalidInput(f"{where}[{at}]", f"must be a block, not {type_name(one)}")
     elif strict:
-        raise InvalidInput(where, f"must be a text or blocks, not {type_name(content)}")
+        raise InvalidInput(where, f"must be a string or blocks, not {type_name(content)}")
 
 
 def _kind_of(block: Mapping[str, Any]) -> object:

@@ -1,4 +1,4 @@
-"""Protocols of the parts of memento that you can replace: models, clock, counter of tokens."""
+"""Protocols of the replaceable parts of memento: models, clock and token counter."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ exception in it ends the call with that exception; what is on the disk by then s
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Turns texts into vectors. Must be safe to call from several threads.
+    """Converts texts to vectors. Must be thread-safe.
 
     Attributes:
-        name: Identity of the model and its weights. Vectors of different names are never compared.
+        name: Identity of the model and its weights. Vectors with different names are never
+            compared.
         dim: Length of its vectors.
     """
 
@@ -34,8 +35,8 @@ class Embedder(Protocol):
         """Embed texts.
 
         Args:
-            texts: Any number of texts of any length, none empty. A text longer than the
-                model's window is embedded in several windows, not cut.
+            texts: Any number of non-empty texts of any length. A text longer than the model's
+                context window must be embedded in several windows, not truncated.
 
         Returns:
             (len(texts), dim) float32, each row of unit length.
@@ -57,14 +58,14 @@ class QueryEmbedder(Embedder, Protocol):
 
 @runtime_checkable
 class LocalEmbedder(Embedder, Protocol):
-    """An embedder that runs in this process and has a tokenizer, such as the default one.
+    """An embedder that runs in this process and has a tokenizer, such as the default embedder.
 
     Its tokenizer counts the tokens of a prompt, and a few short texts are embedded while a prompt
-    is made, so ``embed`` must take only some milliseconds for 250 characters.
+    is built, so ``embed`` must take only a few milliseconds for 250 characters.
     """
 
     def count_tokens(self, text: str) -> int:
-        """Return the number of tokens of a text for its model, >= 0, special tokens left out."""
+        """Return the number of tokens in a text, >= 0, without special tokens."""
         ...
 
 
@@ -72,7 +73,7 @@ class LocalEmbedder(Embedder, Protocol):
 class Reranker(Protocol):
     """Scores how well texts answer a query, more accurately and more slowly than retrieval.
 
-    Must be safe to call from several threads.
+    Must be thread-safe.
     """
 
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -93,13 +94,13 @@ class Task:
     """A task for a language model.
 
     Attributes:
-        name: Name of the kind of work, such as ``observe``, under which the request is counted.
+        name: Name of the type of work, such as ``observe``, under which the request is counted.
         version: Version of the instructions.
         instructions: What to do, as written by memento.
         data: The text to work on, from the store or the user, escaped and without secrets. A model
             must not follow instructions in it.
         schema: JSON Schema of the reply, whose type is ``object``.
-        max_tokens: Maximum number of tokens in one answer, >= 1.
+        max_tokens: Maximum number of tokens per reply, >= 1.
         attempts: Maximum number of requests to the model for this task, >= 1.
     """
 
@@ -117,7 +118,7 @@ class Reply:
     """The reply of a language model to a task.
 
     Attributes:
-        value: A JSON object. It may differ from the schema, so its reader checks it.
+        value: A JSON object. It may violate the schema, so the caller checks it.
         model: Name of the model that replied.
         tokens_in: Number of tokens sent in all requests.
         tokens_out: Number of tokens received in all requests.
@@ -133,12 +134,12 @@ class Reply:
 
 @runtime_checkable
 class Synthesizer(Protocol):
-    """Sends tasks to a language model. Must be safe to call from several threads.
+    """Sends tasks to a language model. Must be thread-safe.
 
-    memento comes with ``memento.llm.PydanticAI``, and with fakes in ``memento.testing``.
+    memento includes ``memento.llm.PydanticAI`` and, in ``memento.testing``, fakes.
 
     Attributes:
-        name: Name of the model, without keys; it is stored with what the model contributed.
+        name: Name of the model, without keys; it is stored with the model's contributions.
     """
 
     name: str
@@ -149,21 +150,22 @@ class Synthesizer(Protocol):
         It sends at most ``task.attempts`` requests.
 
         Raises:
-            SynthesisFailed: If there is no reply. It has the requests and tokens that were used.
+            SynthesisFailed: If there is no reply. It includes the number of requests and tokens
+                used.
         """
         ...
 
 
 class Clock(Protocol):
-    """Tells the time; replaceable so that tests can set it."""
+    """Returns the time; replaceable so tests can set it."""
 
     def __call__(self) -> datetime:
-        """Return the present moment, timezone-aware."""
+        """Return the current time, timezone-aware."""
         ...
 
 
 class TokenCounter(Protocol):
-    """Counts the tokens that a text takes in a prompt."""
+    """Counts the tokens of a text in a prompt."""
 
     def __call__(self, text: str) -> int:
         """Return the number of tokens, >= 0."""

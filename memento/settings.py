@@ -190,7 +190,7 @@ def _of_file(
             raise InvalidSetting(source, cut(name), _unknown(name, known()))
         if name not in allowed:
             problem = (
-                f"may not be set by the file of a store; set it in {users}, or by {_named(name)}"
+                f"cannot be set in the file of a store; set it in {users} or with {_named(name)}"
             )
             raise InvalidSetting(source, name, problem)
     return {name: (_from_toml(name, value), source) for name, value in told.items()}
@@ -232,7 +232,7 @@ def _unknown(name: str, among: Iterable[str]) -> str:
 
     near = get_close_matches(name, among, _SOME, cutoff=0.5)
     listed = ", ".join(near or sorted({one.partition(".")[0] for one in among}))
-    return f"is not a setting of memento; {'did you mean' if near else 'known'}: {listed}"
+    return f"is not a memento setting; {'did you mean' if near else 'known settings'}: {listed}"
 
 
 def _toml(value: object) -> str:

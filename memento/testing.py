@@ -1,6 +1,6 @@
-"""Fakes for your tests: no server, no waiting, the same result every time.
+"""Fakes for your tests: no server, no waiting, and deterministic results.
 
-They follow the contracts of the real parts, so your tests stay valid with the real ones::
+They follow the contracts of the real components, so your tests remain valid with those::
 
     from datetime import timedelta
 
@@ -40,15 +40,15 @@ WORD = re.compile(r"\w+")
 
 
 class HashEmbedder:
-    """An embedder that knows words but not meaning: texts that share words are close.
+    """An embedder based on words rather than meaning: texts that share words are close.
 
-    Each word adds or subtracts 1 at a place that its hash chooses; the result is scaled to unit
-    length. Case and word order do not matter. The result is the same on every machine and Python.
-    It is fast (about 10 µs for a short text) and thread-safe.
+    Each word adds or subtracts 1 at a position derived from its hash; the result is scaled to unit
+    length. Case and word order do not matter. The result is the same on every machine and Python
+    version. It is fast (about 10 µs for a short text) and thread-safe.
 
     Args:
-        dim: Length of its vectors, >= 1. With few places unrelated words collide: 64 is enough for
-            dozens of texts, 512 for thousands.
+        dim: Length of its vectors, >= 1. In short vectors, unrelated words collide: 64 is enough
+            for dozens of texts, 512 for thousands.
 
     Attributes:
         name: ``hash-`` and the dimension.
@@ -103,10 +103,10 @@ class ManualClock:
     """A clock that does not move until you advance it.
 
     Args:
-        start: The first moment it returns, timezone-aware. Default: 1 January 2025 UTC.
+        start: The initial time, timezone-aware. Default: 1 January 2025 UTC.
 
     Raises:
-        InvalidInput: If ``start`` has no timezone.
+        InvalidInput: If ``start`` has no time zone.
 
     >>> clock = ManualClock()
     >>> clock.advance(timedelta(hours=36))
@@ -116,31 +116,31 @@ class ManualClock:
 
     def __init__(self, start: datetime = NEW_YEAR) -> None:
         if start.tzinfo is None:
-            raise InvalidInput("start", "needs a timezone: datetime(..., tzinfo=UTC)")
+            raise InvalidInput("start", "requires a time zone: datetime(..., tzinfo=UTC)")
         self._now = start
 
     def __call__(self) -> datetime:
-        """Return the present moment, timezone-aware."""
+        """Return the current time, timezone-aware."""
         return self._now
 
     def advance(self, by: timedelta) -> None:
-        """Move the clock; a negative ``by`` sets it back, as sometimes happens to real clocks."""
+        """Advance the clock; a negative ``by`` sets it back, as can happen to real clocks."""
         self._now += by
 
 
 class ScriptedLLM:
     """A language model that replies from a script, without a server or a key.
 
-    Its tokens are the words that were sent and those of the reply.
+    It counts each word that was sent or received as a token.
 
     Args:
         replies: Its replies: JSON objects, one per call, after which it fails; or a function that
-            makes the object from the ``Task``. An exception in the list is raised.
+            returns the object for a ``Task``. An exception in the list is raised.
         name: Name of the model.
 
     Attributes:
         name: Name of the model.
-        tasks: The tasks that it was given, in order.
+        tasks: The tasks that it received, in order.
 
     >>> ScriptedLLM([{"items": []}]).complete(Task("observe", 1, "Say", "this", {})).value
     {'items': []}
@@ -159,7 +159,7 @@ class ScriptedLLM:
         """Answer a task; see ``memento.protocols.Synthesizer``.
 
         Raises:
-            SynthesisFailed: If the script has no more replies, or says so.
+            SynthesisFailed: If the script has no more replies, or contains this error.
         """
         with self._lock:
             self.tasks.append(task)
@@ -188,7 +188,7 @@ class FailingLLM(ScriptedLLM):
 
 
 class SlowLLM(ScriptedLLM):
-    """A language model that replies only once it is released, so that a test controls the delay.
+    """A language model that replies only once it is released, so a test controls the delay.
 
     Args:
         replies: As for ``ScriptedLLM``.

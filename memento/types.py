@@ -54,7 +54,7 @@ class Tier(StrEnum):
 
 
 class Kind(StrEnum):
-    """Kind of statement that a memory is."""
+    """Kind of statement that a memory contains."""
 
     FACT = "fact"
     PREFERENCE = "preference"
@@ -87,9 +87,9 @@ class Status(StrEnum):
 
 
 class Trust(StrEnum):
-    """Trust class: where a memory comes from, which decides how far it is trusted.
+    """Trust class: where a memory comes from, which determines how far it is trusted.
 
-    The user is trusted most, then the agent; the other three are trusted equally.
+    The user is trusted most, followed by the agent; the other three are trusted equally.
     """
 
     USER = "user"
@@ -220,11 +220,11 @@ class Source:
     """Where a memory comes from.
 
     Attributes:
-        kind: Trust class. For a derived memory, it is the least trusted class among its own and
-            those of its parents.
+        kind: Trust class. For a derived memory, the least trusted class among its own source and
+            its parents.
         uri: Address of the document or tool, if any.
         model: Name of the model that derived the memory, if any.
-        parents: Ids of the memories it was derived from.
+        parents: Ids of the memories from which it was derived.
     """
 
     kind: Trust = Trust.USER
@@ -239,7 +239,7 @@ class Memory:
 
     Attributes:
         id: Identifier, unique in its namespace; a UUIDv7 unless the caller chose one.
-        seq: Position in the order of arrival, >= 1. Sort by this rather than by a time.
+        seq: Position in the order of arrival, >= 1. Sort by this rather than by a timestamp.
         namespace: Labels that decide who can see it.
         text: The text.
         tier: Where it is kept.
@@ -253,7 +253,7 @@ class Memory:
         aliases: Other names by which to find it.
         importance: [0, 1].
         tags: Labels to filter by.
-        metadata: A JSON object of the caller's own.
+        metadata: A JSON object with the caller's custom fields.
         source: Where it comes from.
         pinned: Whether it never fades.
         lock: ``user`` if nothing may change it until it is unlocked, ``promoted`` if only the user
@@ -366,7 +366,7 @@ def _frame(rows: list[dict[str, Any]], columns: Sequence[str]) -> DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A memory that is not stored yet: the arguments of ``add`` in one value.
+    """A memory that is not stored yet: the arguments of ``add`` in a single object.
 
     See ``MemoryManager.add`` for the meaning of each field.
     """
@@ -398,17 +398,18 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A memory linked to another one.
+    """A memory that is linked to another memory.
 
     Attributes:
         memory: The memory at the other end of the link.
-        relation: ``related``, from ``add(related=...)``; ``supersedes``, a memory and the one it
-            replaced; ``proposes``, a quarantined memory and the one it will replace once approved;
-            ``contradicts`` and ``echoes``, statements that were compared, the later
-            one first; ``resolved``, a settled pair; ``quotes``, an article and a memory that it
-            quotes. An import may bring other names.
-        outgoing: Whether the link goes from the memory asked about to ``memory``: that one
-            supersedes this one if True, and is superseded by it if False.
+        relation: ``related``, from ``add(related=...)``; ``supersedes``, a memory and one that it
+            replaced; ``proposes``, a quarantined memory and one that it will replace once approved;
+            ``contradicts`` and ``echoes``, statements that were compared, the later one first;
+            ``resolved``, a settled pair; ``quotes``, an article and a memory that it quotes.
+            Imported links may have other names.
+        outgoing: Whether the link leads from the memory that was passed to ``memory``. For
+            ``supersedes``, True means that the passed memory supersedes ``memory``, and False the
+            reverse.
     """
 
     memory: Memory
@@ -472,32 +473,33 @@ class Hit:
 
     Attributes:
         memory: The memory.
-        score: Relevance within this answer, [0, 1], larger is better.
+        score: Relevance within this answer, [0, 1]; larger is better.
         confidence: Estimated probability that this memory answers the query, [0, 1].
         terms: Each piece of evidence with its contribution to the score, before scaling; also
             ``use``, ``belief``, ``worth``, ``associated`` and ``levelled``, in nats, which affect
             the order but not the score.
-        ranks: Each search that found this memory, with the rank it gave it (1 is first).
+        ranks: The searches that found this memory, each with the rank of the memory in it (1 is
+            first).
         folded: Ids of near-identical memories that this hit stands for.
         passage: The relevant part of a long text, if the answer has a token budget and only this
-            part was counted; else None. ``…`` marks omitted text.
+            part was counted; otherwise None. ``…`` marks omitted text.
         signs: The numbers behind the confidence: ``cosine`` to the query; ``cover``, the share of
             the query's words in the memory, weighted by rarity; ``share`` of the evidence of all
             candidates; ``fit``, the share of the greatest possible evidence; ``unknown``, the share
-            of the query's words that no memory has; ``noise``, the cosine that the nearest of as
-            many unrelated memories would have.
-        newer: Id of a newer memory about the same thing, which may have taken its place, or None.
-        until: When the last statement that was learned from this message was superseded, UTC, if
-            none of them holds any more; then ``newer`` is what superseded it. None otherwise.
+            of the query's words that no memory contains; ``noise``, the cosine expected for the
+            nearest of the same number of unrelated memories.
+        newer: Id of a newer memory about the same thing, which may have replaced it, or None.
+        until: When the last statement learned from this message was superseded, UTC, if none of
+            them is still active; ``newer`` is then the memory that superseded it. None otherwise.
         belief: Estimated probability that the memory is right, (0, 1), from its source and the
             feedback on it; see ``feedback.belief``. None in answers about an earlier moment
             (``known_at``).
         fading: Whether it has faded because it was not used for a long time; such a memory is as
             easy to find as any other.
-        beside: The first hits of its answer, for ``feedback``; not shown.
-        conflicts: Ids of memories among the best sixteen that contradict it, see
+        beside: The first hits of the same answer, for use by ``feedback``; not displayed.
+        conflicts: Ids of memories among the best sixteen that contradict it; see
             ``slots.conflicts``.
-        shared: Whether another namespace, ``memory.namespace``, shares it.
+        shared: Whether it is shared by another namespace, which is ``memory.namespace``.
     """
 
     memory: Memory
@@ -638,12 +640,13 @@ class Retrieval(Sequence[Hit]):
     Attributes:
         query: The query as given.
         hits: The hits, best first.
-        missing: Each part of the search that could not be used, with the reason: a tier, or
+        missing: The parts of the search that were unavailable, each with the reason: a tier, or
             ``reranker``; also ``long`` while most memories are not embedded and are found only by
-            their words, and ``ledger`` if damaged memories were left out.
-        confidence: Estimated probability that the hits contain an answer, [0, 1]; 0 without hits.
-        took: Seconds for each stage: ``embed`` the query, ``rank``, ``read`` the rows, and
-            ``total``.
+            word search, and ``ledger`` if damaged memories were omitted.
+        confidence: Estimated probability that the hits contain an answer, [0, 1]; 0 if there are
+            none.
+        took: Duration of each stage in seconds: ``embed`` (the query), ``rank``, ``read`` (the
+            rows) and ``total``.
     """
 
     query: str
@@ -725,7 +728,7 @@ class Retrieval(Sequence[Hit]):
         return "\n\n".join([*blocks, self.sure()])
 
     def sure(self) -> str:
-        """Say how likely it is that the answer is among the hits."""
+        """Describe how likely it is that an answer is among the hits."""
         found = f"{self.confidence:.0%} sure that an answer is among them"
         return found if self.hits else "nothing found"
 
@@ -760,8 +763,8 @@ class Version:
         reason: Why this state ended, a value of ``Reason``. The content changed: ``updated``,
             ``merged``, ``replaced``, ``moved``. The status changed: ``superseded``, ``archived``,
             ``unarchived``, ``forgotten``, ``disowned`` (forgotten with its source, or because its
-            message was edited and no longer says it), ``restored``, ``approved``, ``rejected``. A
-            parent arrived late: the memory was quarantined (``distrusted``) or, if already
+            message was edited and no longer contains it), ``restored``, ``approved``, ``rejected``.
+            A parent arrived late: the memory was quarantined (``distrusted``) or, if already
             approved, only lost trust (``inherited``). The memory that superseded it was quarantined
             or disowned: ``returned``. The change that made it was undone: ``undone``. The current
             state has the reason ``present``.
@@ -769,8 +772,8 @@ class Version:
         valid_from: Start of the period in which this state is true, UTC; None for states stored
             under schema 1.
         valid_until: End of that period (exclusive), UTC; None if open.
-        change: Number of the change that ended it, see ``changes``; None for the current state, and
-            for states that are older than schema 9 or were imported.
+        change: Number of the change that ended it, see ``changes``; None for the current state and
+            for states that predate schema 9 or were imported.
         by: Trust class of whoever made that change, or None.
     """
 
@@ -797,9 +800,9 @@ class SlotValue:
         memory: The memory; active, or superseded.
         since: When it became current, UTC.
         until: When it stopped being current (exclusive), UTC; None if open.
-        reason: Why it ended: ``superseded`` by another memory, or ``ended`` because it was valid
-            only until then. ``present`` if it is current; ``planned`` if it takes effect later;
-            ``withdrawn`` if it was planned, but replaced before it took effect.
+        reason: Why it ended: ``superseded`` by another memory, or ``ended`` because its validity
+            ended. ``present`` if it is current; ``planned`` if it takes effect later; ``withdrawn``
+            if it was planned, but replaced before it took effect.
     """
 
     memory: Memory
@@ -815,18 +818,20 @@ class Change:
     """A call that changed at least one memory, or a sleep.
 
     Attributes:
-        number: Its number in its namespace, to pass to ``undo``; later changes have larger numbers.
-        at: When, UTC.
+        number: Its number in the namespace, for ``undo``; later changes have larger numbers.
+        at: When it happened, UTC.
         kind: The method that was called, such as ``add``, ``correct`` or ``forget_many``.
         by: Trust class of the caller.
-        run: Number of the first change of the call, if it made several; else None.
+        run: Number of the first change of the call, if it made several; otherwise None.
         rev_from: First revision number of the namespace that it used.
-        rev_to: Last revision number that it used, along with all between. Less than ``rev_from``
-            for a sleep that only replayed memories or scaled down links, and for the undo of one.
+        rev_to: Last revision number that it used, including all in between. Less than ``rev_from``
+            for a sleep that only replayed memories or scaled down links, and for the undo of such a
+            sleep.
         changed: Ids of the memories that it changed, in order of arrival; for a sleep that changed
             none, those that it replayed or whose links it scaled down.
         added: Ids of the memories that it added, in order of arrival.
-        undone_by: Number of the change that undid it; None if there is none, or if that was undone.
+        undone_by: Number of the change that undid it; None if there is none, or if that change was
+            itself undone.
         undoes: Number of the change that it undid; None if it is not an undo.
     """
 
@@ -850,13 +855,13 @@ class Undone:
     """The result of ``undo``.
 
     Attributes:
-        changes: Numbers of the changes that this call made, in order; undo one of them to redo.
+        changes: Numbers of the changes that this call made, in order; to redo, undo one of them.
             Empty if nothing was undone.
         undone: Numbers of the changes that were undone, in that order.
-        memories: Ids of the memories that were changed back, hidden, or had a replay or scaled
-            links undone, in order of arrival.
-        left: Ids of memories that were left unchanged, each with the number of the change that
-            stands in the way, or None.
+        memories: Ids of the memories that were reverted or hidden, or whose replay or scaled links
+            were undone, in order of arrival.
+        left: Ids of memories that were not changed, each with the number of the change that
+            prevented it, or None.
     """
 
     changes: tuple[int, ...]
@@ -871,7 +876,7 @@ class Undone:
 class Diff:
     """What changed between two moments: memory ids mapped to (before, after).
 
-    Each memory appears once, by its later state. Quarantined memories do not appear.
+    Each memory is listed once, by its later state. Quarantined memories are not listed.
 
     Attributes:
         since: The earlier moment, UTC.
@@ -882,7 +887,7 @@ class Diff:
         archived: Memories that were archived.
         forgotten: Memories that were hidden.
         restored: Memories that are active again.
-        more: Id to pass as ``after`` for the memories that were not looked at; None if all were.
+        more: Id to pass as ``after`` to compare the remaining memories; None if none remain.
     """
 
     since: datetime
@@ -916,7 +921,7 @@ class Evidence:
         event: Number of the event, for ``feedback.retract``.
         at: When it was given, UTC.
         verdict: ``used``, ``confirmed``, ``ignored``, ``wrong`` or ``harmful``; ``outcome`` of a
-            loop; ``reinforced`` if the same was said again.
+            loop; ``reinforced`` if the same content arrived again.
         source: Who gave it; None if unknown.
         note: The reason, or None.
         retracted: Whether it was retracted.
@@ -932,16 +937,17 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """How likely a memory is to be right, judging by its source and feedback.
+    """How likely a memory is to be right, given its source and feedback.
 
     Attributes:
         id: Identifier of the memory.
         mean: Estimated probability that it is right, (0, 1).
-        prior: The same without any feedback: 0.8 for the user, 0.67 for an agent, 0.5 for others.
+        prior: The same probability before any feedback: 0.8 for the user, 0.67 for an agent, 0.5
+            for others.
         supporting: Evidence that it is right, as a count > 0.
         opposing: Evidence that it is wrong, as a count > 0.
-        evidence: All feedback on it, oldest first, including feedback without effect: from tools,
-            the web and imports, and retracted feedback.
+        evidence: All feedback on it, oldest first, including feedback without effect (from tools,
+            the web and imports) and retracted feedback.
     """
 
     id: str
@@ -960,16 +966,16 @@ class Strength:
 
     Attributes:
         id: Identifier of the memory.
-        uses: Weighted number of uses, >= 0: each counts 1, and being shown counts 0.1.
+        uses: Weighted number of uses, >= 0: each use counts 1, and being shown counts 0.1.
         used_at: When it was last used, UTC; None if never.
         need: Odds that it will be needed, >= 0, estimated from how often and how recently it was
             used.
         use: The effect of ``need`` on ranking, nats, [0, 2); 0 if it was never used.
         retention: Share still remembered, [0, 1]; it falls with each day on which the namespace was
             used but the memory was not.
-        stability: Number of such days after which 37 % is left; it grows with each spaced use.
+        stability: Number of such days after which 37 % remains; it grows with each spaced use.
         short: Short-term strength, [0, 2]; fades within weeks.
-        long: Long-term strength, >= 0; grows out of the short-term one.
+        long: Long-term strength, >= 0; grows from the short-term strength.
         worth: Mean outcome of the answers that it contributed to, [-1, 1]; 0 if unknown.
     """
 

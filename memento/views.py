@@ -118,7 +118,7 @@ class View:
 
     @property
     def config(self) -> Config:
-        """Settings that the manager was made with."""
+        """Settings with which the manager was created."""
         return self.hold.engine.config
 
     @property

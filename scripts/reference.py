@@ -12,6 +12,7 @@ import enum
 import importlib
 import inspect
 import re
+import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -194,7 +195,7 @@ def _paragraph(part: str) -> str:
     if head.rstrip(":") not in SECTIONS or not head.endswith(":"):
         return part
     name = head.rstrip(":")
-    body = inspect.cleandoc(rest)
+    body = textwrap.dedent(rest)
     if name == "Returns":
         return f"Returns: {' '.join(body.split())}"
     return f"{name}:\n\n" + "\n".join(f"- {item}" for item in _items(body))

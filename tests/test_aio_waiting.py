@@ -113,7 +113,7 @@ def test_what_is_not_there_in_time_is_reported(tmp_path, stuck):
         async with AsyncMemoryManager(tmp_path / "m", embedder=stuck, config=FAST) as memory:
             await memory.add("the kettle is blue", "long")
             found = await memory.retrieve("kettle", wait=0.05)
-            assert "1 memory is still to be embedded" in found.missing["long"]
+            assert "1 memory is waiting to be embedded" in found.missing["long"]
             glance = await settle(memory._sync, 0.05)
             assert memory._sync.retrieve("kettle", wait=glance).missing
             stuck.go.set()

@@ -103,8 +103,8 @@ def test_add_and_update_refuse_with_the_same_words(memory, field, value):
 @pytest.mark.parametrize(
     ("metadata", "said"),
     [
-        ({"when": datetime(2025, 1, 1, tzinfo=UTC)}, r"at \['when'\] is not JSON but datetime"),
-        ({"a": {"b c": [1, {2}]}}, r"at \['a'\]\['b c'\]\[1\] is not JSON but set"),
+        ({"when": datetime(2025, 1, 1, tzinfo=UTC)}, r"at \['when'\] has the type datetime"),
+        ({"a": {"b c": [1, {2}]}}, r"at \['a'\]\['b c'\]\[1\] has the type set"),
         ({"a": [math.nan]}, r"at \['a'\]\[0\] is nan, which JSON cannot represent"),
         ({"x" * 10_000: object()}, r"at \['x{1,60}"),
     ],

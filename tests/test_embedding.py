@@ -51,13 +51,13 @@ def test_other_weights_under_one_name_are_a_mismatch(changed):
     """Search goes on by words and says why; doctor, an exact search and the indexer name it."""
     found = changed.retrieve("topic3")
     assert found[0].text == "memory about topic3"
-    assert "hash-64 (64) with other weights" in found.missing["long"]
+    assert "hash-64 (64) with different weights" in found.missing["long"]
     assert "meaning" not in found[0].ranks
     vector = changed.store.embed(["topic3"])[0]
-    with pytest.raises(EmbeddingMismatch, match="other weights"):
+    with pytest.raises(EmbeddingMismatch, match="different weights"):
         changed.store.nearest(vector)
     wrong = {found.check: found.detail for found in changed.store.doctor() if not found.ok}
-    assert "other weights" in wrong["embedder"]
+    assert "different weights" in wrong["embedder"]
     changed.add("one more", "long")
     assert not changed.flush(wait=True, timeout=60)
     assert "reindex" in changed.store.stats().trouble["embedder"]
@@ -85,7 +85,7 @@ def test_a_process_with_the_earlier_weights_notices(open_memory):
     assert old.retrieve("tea").missing == {}
     new = open_memory(embedder=Updated(), config=FAST)
     assert new.store.reindex() == 1
-    assert "other weights" in old.retrieve("tea").missing["long"]
+    assert "different weights" in old.retrieve("tea").missing["long"]
     with pytest.raises(EmbeddingMismatch):
         old._engine.embedding.warm()
     new._engine.indexer.wait(30)

@@ -135,7 +135,7 @@ def test_the_owner_is_read_from_the_folder_and_the_link(place, link):
 def test_a_link_to_a_disk_that_is_not_there_is_not_passed_over(place):
     """The store on it is missed, and nothing is remembered elsewhere."""
     (place / "work/agent_memory").symlink_to("/not/mounted")
-    with pytest.raises(StoreUnusable, match="which is not there"):
+    with pytest.raises(StoreUnusable, match="which does not exist"):
         MemoryManager(embedder=None)
 
 

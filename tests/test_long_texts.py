@@ -318,7 +318,7 @@ class TestTurn:
 
     def test_replacing_does_not_split(self, memory):
         """The parts of an earlier turn would stay behind, so it is refused."""
-        with pytest.raises(InvalidInput, match="split it"):
+        with pytest.raises(InvalidInput, match="Split it"):
             memory.add(LONG, session="chat", id="m7", replace=True)
         with pytest.raises(NotFound):
             memory.get("m7")

@@ -339,7 +339,7 @@ def test_waiting_finds_by_vector_what_was_just_said(open_memory):
     asked = embedder.embed_queries(["allergy"])[0]
     early = memory.store.nearest(asked, wait=0.05)
     assert not early
-    assert "1 memory is still to be embedded" in early.missing["long"]
+    assert "1 memory is waiting to be embedded" in early.missing["long"]
     embedder.go.set()
     found = memory.store.nearest(asked, wait=60)
     assert [hit.text for hit in found] == ["peanuts"]
@@ -353,7 +353,7 @@ def test_what_time_did_not_suffice_for_is_named(open_memory):
     memory.add("peanuts", "long")
     found = memory.retrieve("peanuts", wait=0.05)
     assert [hit.text for hit in found] == ["peanuts"]
-    assert "1 memory is still to be embedded" in found.missing["long"]
+    assert "1 memory is waiting to be embedded" in found.missing["long"]
     embedder.go.set()
 
 
@@ -367,7 +367,9 @@ def test_a_query_that_waits_does_not_count_the_whole_backlog(open_memory, monkey
     assert "3 memories are still" in memory.retrieve("peanuts", wait=0.01).missing["long"]
     memory.add_many({"text": f"cashews {n}", "tier": "long"} for n in range(3))
     said = memory.retrieve("peanuts", wait=0.01).missing["long"]
-    assert said == "more than 3 memories are still to be embedded; flush(wait=True) waits for them"
+    assert (
+        said == "more than 3 memories are waiting to be embedded; flush(wait=True) waits for them"
+    )
     embedder.go.set()
 
 
@@ -379,7 +381,7 @@ def test_while_most_is_still_to_be_embedded_every_answer_says_so(open_memory):
     memory.add("cashews", "long")
     found = memory.retrieve("peanuts")
     assert [hit.text for hit in found] == ["peanuts"]
-    assert "2 memories are still to be embedded" in found.missing["long"]
+    assert "2 memories are waiting to be embedded" in found.missing["long"]
     assert not memory.of("others").retrieve("peanuts").missing
     embedder.go.set()
     memory.flush(wait=True, timeout=60)

@@ -102,9 +102,9 @@ def test_a_namespace_is_bounded():
     """So many labels and so many characters of them together, and not one more."""
     most = ["x"] * MAX_LABELS
     assert parse_namespace(most) == tuple(most)
-    with pytest.raises(InvalidScope, match=f"{MAX_LABELS + 1} labels, more than {MAX_LABELS}"):
+    with pytest.raises(InvalidScope, match=f"{MAX_LABELS + 1} labels; the maximum is {MAX_LABELS}"):
         parse_namespace([*most, "x"])
     long = ["x" * MAX_LABEL] * (MAX_NAMESPACE // MAX_LABEL)
     assert parse_namespace(long) == tuple(long)
-    with pytest.raises(InvalidScope, match=f"more than {MAX_NAMESPACE} characters together"):
+    with pytest.raises(InvalidScope, match=f"exceed {MAX_NAMESPACE} characters in total"):
         parse_namespace([*long, "x"])

@@ -130,7 +130,7 @@ DANGERS = {
 def test_a_store_cannot_weaken_what_protects_its_user(home, tmp_path, name):
     """It may come from anybody; the error names the file, the setting, and where it belongs."""
     path = put(tmp_path / "store/memento.toml", f"{name} = {DANGERS[name]}\n")
-    with pytest.raises(InvalidSetting, match="may not be set by the file of a store") as refused:
+    with pytest.raises(InvalidSetting, match="cannot be set in the file of a store") as refused:
         MemoryManager(tmp_path / "store", embedder=None)
     assert (refused.value.source, refused.value.field) == (str(path), name)
     assert str(user_file(home)) in str(refused.value)
@@ -146,7 +146,7 @@ def test_a_setting_is_the_users_unless_it_is_listed(home, tmp_path, name):
     with pytest.raises(InvalidSetting) as refused:
         load(tmp_path / "store", home)
     assert refused.value.source == str(path)
-    assert ("may not be set" in str(refused.value)) == (name not in OF_A_STORE)
+    assert ("cannot be set" in str(refused.value)) == (name not in OF_A_STORE)
 
 
 def test_the_list_names_settings_that_there_are():
@@ -165,9 +165,13 @@ def test_the_list_names_settings_that_there_are():
         ("capacity = 3", "capacity", "did you mean"),
         ("[short]\ncapacty = 3", "short.capacty", "did you mean: short.capacity"),
         ("[shrt]\ncapacity = 3", "shrt.capacity", "did you mean: short.capacity"),
-        ("short = 3", "short", "is not a setting"),
-        ("zzz = 3", "zzz", "known: allow_network, "),
-        ('"sh\\u001b[31m\\nort" = 3', "sh\N{REPLACEMENT CHARACTER}[31m ort", "is not a setting"),
+        ("short = 3", "short", "is not a memento setting"),
+        ("zzz = 3", "zzz", "known settings: allow_network, "),
+        (
+            '"sh\\u001b[31m\\nort" = 3',
+            "sh\N{REPLACEMENT CHARACTER}[31m ort",
+            "is not a memento setting",
+        ),
         ("a." * 20_000 + "a = 3", "", "is not TOML"),
         ("dynamics.stability." + "a." * 20_000 + "a = 3", "dynamics.stability", "'a' is not one"),
         ("long_index." + "a." * 20_000 + "a = 3", "long_index", "this dict is not one of"),
@@ -183,7 +187,7 @@ def test_the_list_names_settings_that_there_are():
         ("preset = 'robot'", "preset", "not one of"),
         ("preset = 3", "preset", "not one of"),
         ("timezone = 'JST+9'", "timezone", ""),
-        ("conflicts.judge = 'x'", "conflicts.judge", "is not a setting"),
+        ("conflicts.judge = 'x'", "conflicts.judge", "is not a memento setting"),
         ("short.capacity = \n", "", "line 1"),
         ("a = 1\na = 2\n", "", "line 2"),
         ("# " + "x" * 70_000, "", "larger than"),

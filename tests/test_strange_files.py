@@ -119,10 +119,10 @@ def test_a_store_ends_whatever_stands_in_place_of_its_files(tmp_path):
 @pytest.mark.parametrize(
     ("target", "below", "reason"),
     [
-        ("nowhere", "", "link to nowhere, which is not there"),
-        ("nowhere", "sub", "link to nowhere, which is not there"),
-        ("link", "", "leads back to itself"),
-        ("link", "sub", "leads back to itself"),
+        ("nowhere", "", "link to nowhere, which does not exist"),
+        ("nowhere", "sub", "link to nowhere, which does not exist"),
+        ("link", "", "points back to itself"),
+        ("link", "sub", "points back to itself"),
     ],
 )
 def test_a_link_that_leads_nowhere_is_called_one(tmp_path, target, below, reason):

@@ -359,7 +359,7 @@ class TestNearest:
         vectors.add("tea", "long")
         found = vectors.store.nearest(np.ones(256))
         assert list(found) == []
-        assert "1 memory is still to be embedded" in found.missing["long"]
+        assert "1 memory is waiting to be embedded" in found.missing["long"]
 
     def test_wrong_vectors_have_their_error(self, vectors, open_memory, tmp_path):
         """Another embedder's, no numbers, no direction, no embedder, a closed store."""

@@ -1,6 +1,6 @@
 """memento for the Microsoft Agent Framework.
 
-MementoContextProvider  recalls for each call of the model, and stores what is said
+MementoContextProvider  recalls for each model call, and stores the conversation
 MementoHistoryProvider  the complete messages of a session
 """
 

@@ -27,24 +27,24 @@ OURS = "memento"
 
 
 class MementoContextProvider(ContextProvider):
-    """A context provider that recalls before each call of the model and stores what was said.
+    """A context provider that recalls before each model call and stores the conversation.
 
-    The memories that bear on the user's last message go behind it as a message of data, for this
-    call only: no history provider stores it, and everything before it stays the same, so that
-    services can cache it. After a run, what the user and the agent said is stored, each turn once,
+    The memories that are relevant to the user's last message are added after it as a data message,
+    for this call only: no history provider stores it, and everything before it stays the same, so
+    services can cache it. After a run, the turns of the user and the agent are stored, each once,
     unless a ``MementoHistoryProvider`` of the agent does so.
 
     Args:
         manager: The manager of the store to use.
         source_id: Name of the provider in the agent.
-        save: Whether to store what is said; with False, it only recalls.
+        save: Whether to store the conversation; with False, it only recalls.
         options: ``namespace``, a function of the ``AgentSession`` that returns labels, such as
             ``lambda session: ("acme", session.state["user"])``; ``k``, ``tokens``, ``wait``,
             ``policy`` (its head ends the instructions), ``observe``, ``scope``, ``speaker``
             and ``strict``, see ``memento.frameworks.AgentMemory``.
 
     Raises:
-        InvalidInput: If an argument is not as described.
+        InvalidInput: If an argument is invalid.
     """
 
     def __init__(

@@ -22,8 +22,8 @@ RUNNING: ContextVar[AgentSession | None] = ContextVar("memento_agent_framework",
 class MementoHistoryProvider(HistoryProvider):
     """A history provider whose messages are stored in memento.
 
-    Recall finds what the user and the agent said, in this session and in any other. Calls and
-    results of tools belong to the conversation, and are never recalled as somebody's words.
+    Recall finds what the user and the agent said in this session and in any other. Tool calls and
+    results are part of the conversation, but are never recalled as statements of a person.
 
     Args:
         manager: The manager of the store to use.
@@ -32,7 +32,7 @@ class MementoHistoryProvider(HistoryProvider):
             ``scope``, ``speaker`` and ``strict``, see ``memento.frameworks.AgentMemory``.
 
     Raises:
-        InvalidInput: If an argument is not as described.
+        InvalidInput: If an argument is invalid.
     """
 
     def __init__(

@@ -1,13 +1,13 @@
-"""Use memento as the memory of CrewAI: no key, no LLM call, everything in one folder on disk.
+"""Use memento as the memory of CrewAI: no API key, no LLM calls, one folder on disk.
 
-MementoCrewMemory         CrewAI's Memory over all three tiers; usually the one to use
+MementoCrewMemory         CrewAI's Memory over all three tiers; the usual choice
 MementoStorage            a StorageBackend, vectors only, for CrewAI's own memory
 install, uninstall        make MementoStorage the default for ``memory=True``, and undo that
 MementoEmbeddingFunction  the local model as an embedding function for CrewAI and Chroma
 with_policy               adds the user's rules to the end of an agent's backstory
 extract                   finds the statements in a task's result that are worth remembering
 
-Importing this package switches CrewAI's telemetry off, unless ``CREWAI_DISABLE_TELEMETRY`` is set.
+Importing this package disables CrewAI's telemetry, unless ``CREWAI_DISABLE_TELEMETRY`` is set.
 """
 
 from __future__ import annotations

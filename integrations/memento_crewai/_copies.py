@@ -67,8 +67,8 @@ def reviving(kind: K) -> K:
         if not isinstance(self.storage, Token):
             raise InvalidInput(
                 "memory",
-                "comes from a saved file, which cannot hold a store; "
-                "give the restored crew or agent its MementoCrewMemory",
+                "was loaded from a file, which cannot contain a store; assign a "
+                "MementoCrewMemory to the restored crew or agent",
             )
         self.__class__ = kind
         token = self.storage

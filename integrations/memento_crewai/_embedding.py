@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class MementoEmbeddingFunction(CustomEmbeddingFunction, EmbeddingFunction[list[str]]):
-    """Embeds texts with memento's own model, locally, without a key or a download.
+    """Embeds texts with memento's own model, locally, without an API key or a download.
 
     In CrewAI, pass it as ``embedder=`` for memory and knowledge, or as the ``embedding_callable``
     of the ``custom`` provider; in Chroma, as ``embedding_function=``. Thread-safe.
@@ -33,7 +33,7 @@ class MementoEmbeddingFunction(CustomEmbeddingFunction, EmbeddingFunction[list[s
 
     Raises:
         InvalidInput: If it is none of these.
-        MissingExtra: If the embedder needs a package that is not installed.
+        MissingExtra: If the embedder requires a package that is not installed.
         EmbedderError: If the model cannot be loaded.
     """
 
@@ -82,7 +82,7 @@ class MementoEmbeddingFunction(CustomEmbeddingFunction, EmbeddingFunction[list[s
         """
         if not isinstance(self._spec, str):
             raise InvalidInput(
-                "embedder", "is an object; Chroma can store only an embedder given by name"
+                "embedder", "is an object; Chroma can store only an embedder specified by name"
             )
         return {"embedder": self._spec}
 
@@ -100,5 +100,5 @@ def _embedding(
         return embedder.store.embed
     resolved = resolve(embedder)
     if resolved is None:
-        raise InvalidInput("embedder", "is None; this needs a manager with an embedder")
+        raise InvalidInput("embedder", "is None; this class requires a manager with an embedder")
     return partial(embed_checked, resolved)

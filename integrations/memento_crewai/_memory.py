@@ -60,27 +60,27 @@ class MementoCrewMemory(Memory):
     """A memory for ``Crew(memory=...)``, ``Agent(memory=...)`` and ``Flow.memory``.
 
     It searches full text, the ring buffer and vectors together, and never calls an LLM. A memory is
-    on disk when the call returns, and can be found at once. It is thread-safe, and copies of a crew
-    share it. ``scope(...)`` and ``slice(...)`` return CrewAI's own views of it.
+    on disk when the call returns, and can be found immediately. The class is thread-safe, and
+    copies of a crew share it. ``scope(...)`` and ``slice(...)`` return CrewAI's own views of it.
 
     Args:
-        manager: The store. This memory can see and reset only its namespace. Closing the manager is
-            up to you.
+        manager: The store. This memory can see and reset only its namespace. You are responsible
+            for closing the manager.
         root_scope: Path under which everything is stored and searched, such as ``/crew/research``;
             None for the whole namespace.
-        read_only: Whether to allow recall only: ``remember`` and ``update`` do nothing, and
+        read_only: Whether to allow only recall: ``remember`` and ``update`` do nothing, and
             ``forget``, ``reset`` and ``reset_all`` raise ``ReadOnlyStore``.
-        strict: Whether an outage of the store stops the crew. With False, it is logged and reported
-            on CrewAI's event bus, and the crew goes on without memory. A closed or read-only store
-            stops it in any case.
-        wait: Maximum number of seconds for which a recall waits until the newest memories can be
-            found by meaning, up to a day; 0 to search at once. ``arecall`` does not block a thread
-            meanwhile.
+        strict: Whether an outage of the store stops the crew. With False, the outage is logged and
+            reported on CrewAI's event bus, and the crew continues without memory. A closed or
+            read-only store always stops it.
+        wait: Maximum number of seconds for which a recall waits until the newest memories are
+            available to semantic search, up to a day; 0 to search at once. ``arecall`` does not
+            block a thread while waiting.
 
     Raises:
         InvalidInput: If ``manager`` is not a ``MemoryManager``, or ``wait`` is not a number of
             seconds.
-        InvalidScope: If ``root_scope`` is not well formed.
+        InvalidScope: If ``root_scope`` is malformed.
     """
 
     llm: Any = Field(default="none", exclude=True)
@@ -153,22 +153,22 @@ class MementoCrewMemory(Memory):
         agent_role: str | None = None,
         root_scope: str | None = None,
     ) -> list[MemoryRecord]:
-        """Remember several things in one transaction: all of them, or none.
+        """Remember several things in one transaction: either all or none of them.
 
         A text that is repeated in the same scope by the same source and role is stored once, with
         the combined categories and metadata and the higher importance, as with ``add``. Private
         memories are always stored separately.
 
         Args:
-            contents: Texts, none empty. A NUL or a lone surrogate in them or in the metadata, which
-                a database cannot store, is replaced by the replacement character. A text that is
-                too long for one memory (65,536 characters) is stored in pieces, each a record of
-                its own.
+            contents: Non-empty texts. A NUL or a lone surrogate in them or in the metadata, which a
+                database cannot store, is replaced with the replacement character. A text that is
+                too long for one memory (65,536 characters) is stored in pieces, each as a separate
+                record.
             scope: Path under the root; None for the root itself.
             categories: Labels to filter by.
             metadata: A JSON object.
             importance: [0, 1]; None to estimate it for each by rules.
-            source: The user or conversation that it comes from.
+            source: The user or conversation from which it comes.
             private: Whether only ``recall(source=...)`` with the same source finds it.
             agent_role: The role of the agent that says it; a query that names the role ranks it
                 higher.
@@ -198,20 +198,19 @@ class MementoCrewMemory(Memory):
     ) -> list[MemoryMatch]:
         """Find the memories that are relevant to a query, best first.
 
-        As in ``MemoryManager.recall``, a text that several agents said in the same words is
-        returned once, and near-duplicates and mere questions come last. Memories that differ in
-        meaning are preferred, so that one fact in different words takes only one place.
+        As in ``MemoryManager.recall``, identical texts from several agents are returned once, and
+        near-duplicates and mere questions come last. Memories that differ in meaning are preferred,
+        so one fact in different words takes only one place.
 
         Args:
             query: Any text.
-            scope: Path under the root, which is searched with everything below it. None for the
-                root.
-            categories: Only records in at least one of these.
+            scope: Path under the root, which is searched together with everything below it; None
+                for the root.
+            categories: Only records in at least one of these categories.
             limit: Maximum number of matches, 1 to 10,000.
-            depth: Both of CrewAI's depths search every tier, without an LLM.
-            source: Who is asking, whose own private memories are included.
-            include_private: Whether to include everyone's private memories, even if several are
-                equal.
+            depth: Ignored: both of CrewAI's depths search every tier, without an LLM.
+            source: Who is asking; their private memories are included.
+            include_private: Whether to include everyone's private memories, even identical ones.
 
         Returns:
             Matches with scores in [0, 1]; none if nothing is relevant.
@@ -279,15 +278,15 @@ class MementoCrewMemory(Memory):
             record_id: Id of the record.
             content: New text.
             scope: New path, from the root of the namespace.
-            categories: New labels, which replace all earlier ones.
-            metadata: New metadata, which replaces all of it.
+            categories: New labels; they replace all earlier ones.
+            metadata: New metadata; it replaces all earlier metadata.
             importance: New importance, [0, 1].
 
         Returns:
-            The record as it is now.
+            The record in its current state.
 
         Raises:
-            NotFound: If there is none under the root.
+            NotFound: If there is no such record under the root.
             InvalidInput: If a value cannot be accepted.
             UntrustedSource: If the store does not trust agents.
         """
@@ -321,7 +320,7 @@ class MementoCrewMemory(Memory):
         metadata_filter: dict[str, Any] | None = None,
         record_ids: list[str] | None = None,
     ) -> int:
-        """Hide the records that match all conditions given; ``manager.restore`` brings one back.
+        """Hide the records that match all conditions; ``manager.restore`` brings them back.
 
         If one of ``record_ids`` is a piece of a long text, the other pieces are hidden with it.
 

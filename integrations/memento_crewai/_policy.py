@@ -27,7 +27,7 @@ def with_policy(
         agent: The agent; its backstory is changed.
         manager: The store and namespace.
         scope: Scope in which the agent works, see ``Rules.policy``.
-        session: The session whose head to keep, or None.
+        session: The session whose head stays the same, or None.
 
     Returns:
         The same agent.

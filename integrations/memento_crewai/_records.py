@@ -233,7 +233,7 @@ def fitting(contents: Iterable[str], config: Config) -> Iterator[tuple[str, str 
     """
     for one in contents:
         if not isinstance(one, str):
-            raise InvalidInput("contents", f"must be texts, not {type_name(one)}")
+            raise InvalidInput("contents", f"must be strings, not {type_name(one)}")
         text = mended(one)
         if len(text) <= config.limits.text_chars:
             yield text, None

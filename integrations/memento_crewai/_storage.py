@@ -53,19 +53,20 @@ class MementoStorage:
     """Stores CrewAI's memory records in a memento store. Thread-safe.
 
     CrewAI must use the store's embedder: ``Memory(storage=MementoStorage(manager),
-    embedder=MementoEmbeddingFunction())``. Vectors that come with records are discarded, because
-    the store computes its own. A deleted record is hidden, and ``manager.restore(id)`` brings it
-    back.
+    embedder=MementoEmbeddingFunction())``. Vectors passed with records are discarded, because the
+    store computes its own. A deleted record is hidden; ``manager.restore(id)`` makes it visible
+    again.
 
     A ``Memory`` that uses it raises ``StoreClosed`` and ``ReadOnlyStore``, which CrewAI would only
     log, and never consolidates private records with others; see ``StrictMemory``.
 
     Args:
-        manager: The store; this storage sees only its namespace.
-        strict: Whether an outage of the store stops the crew; with False, it is logged, and the
-            crew goes on.
+        manager: The store; this storage can access only its namespace.
+        strict: Whether an outage of the store stops the crew; with False, the outage is logged, and
+            the crew continues.
         wait: Maximum number of seconds for which a search waits until the newest records can be
-            found, up to a day; 0 to search at once. ``asearch`` does not block a thread meanwhile.
+            found, up to a day; 0 to search at once. ``asearch`` does not block a thread while
+            waiting.
 
     Raises:
         InvalidInput: If it is not a ``MemoryManager``, or ``wait`` is not a number of seconds.
@@ -106,7 +107,7 @@ class MementoStorage:
         Args:
             query_embedding: (dim,) vector made by the store's embedder.
             scope_prefix: Path to search, with everything below it, compared segment by segment.
-            categories: Only records in at least one of these.
+            categories: Only records in at least one of these categories.
             metadata_filter: Metadata keys with the value that each must have.
             limit: Maximum number of records, >= 1.
             min_score: Minimum cosine, [0, 1].
@@ -345,7 +346,7 @@ def with_pieces(manager: MemoryManager, ids: list[str] | None) -> list[str] | No
 def warn(missing: Mapping[str, str]) -> None:
     """Log what could not be searched."""
     for tier, problem in missing.items():
-        logger.warning("not all of the %s tier could be searched: %s", tier, problem)
+        logger.warning("part of the %s tier could not be searched: %s", tier, problem)
 
 
 def active(manager: MemoryManager, memory_id: str, *, within: str = "") -> Memory | None:

@@ -1,4 +1,4 @@
-"""memento for Google's Agent Development Kit: a memory service that needs no cloud.
+"""memento for Google's Agent Development Kit: a memory service that requires no cloud.
 
 MementoMemoryService  for ``Runner(memory_service=...)``: stores sessions, and searches all of them
 MementoPreloadTool    for ``LlmAgent(tools=...)``: recalls before each answer

@@ -30,9 +30,10 @@ _conversation: ContextVar[Session | None] = ContextVar("memento_google_adk", def
 
 
 class MementoPreloadTool(PreloadMemoryTool):
-    """ADK's own ``PreloadMemoryTool``, which also tells the service which conversation goes on.
+    """ADK's own ``PreloadMemoryTool``, which also tells the service the current conversation.
 
-    So a follow-up question is understood, and nothing is repeated that the conversation shows.
+    This allows follow-up questions to be understood and avoids repeating what the conversation
+    already shows.
     """
 
     async def process_llm_request(
@@ -49,9 +50,9 @@ class MementoPreloadTool(PreloadMemoryTool):
 class MementoMemoryService(BaseMemoryService):
     """Lets ADK's agents remember across sessions and restarts, without a cloud or an LLM.
 
-    Each app's user has the namespace ``manager.of(app_name, user_id)``. Sessions may be passed as
-    often as you like: each event is stored once, by its id. Text that tools return is not stored.
-    ADK stores nothing by itself; a callback does::
+    Each user of an app has the namespace ``manager.of(app_name, user_id)``. Sessions can be passed
+    any number of times: each event is stored once, identified by its id. Tool output is not stored.
+    ADK stores nothing by itself; use a callback::
 
         async def keep(callback_context):
             await callback_context.add_session_to_memory()
@@ -62,16 +63,18 @@ class MementoMemoryService(BaseMemoryService):
     Args:
         manager: The manager of the store to use.
         options: ``k``, ``tokens``, ``wait``, ``observe``, ``scope``, ``speaker`` and ``strict``,
-            see ``memento.frameworks.AgentMemory``. ADK's memory has no place for a policy; its
-            tools log any error, and its agents go on.
+            see ``memento.frameworks.AgentMemory``. ADK's memory does not support a policy; its
+            tools log any error, and its agents continue.
 
     Raises:
-        InvalidInput: If an argument is not as described.
+        InvalidInput: If an argument is invalid.
     """
 
     def __init__(self, manager: MemoryManager, **options: Unpack[Options]) -> None:
         if "policy" in options:
-            raise InvalidInput("policy", "has no place in ADK's memory; add it to the instruction")
+            raise InvalidInput(
+                "policy", "is not supported by ADK's memory service; add it to the instruction"
+            )
         self._memory = AgentMemory(manager, namespace=_labels, **options)
 
     async def add_session_to_memory(self, session: Session) -> None:
@@ -138,7 +141,7 @@ class MementoMemoryService(BaseMemoryService):
             NotFound: If the user has no such memory.
         """
         if memory_id is None:
-            raise InvalidInput("memory_id", "is missing: say which memory to forget")
+            raise InvalidInput("memory_id", "is missing; specify the memory to forget")
         await asyncio.to_thread(self._view(app_name, user_id).forget, memory_id)
 
     def _view(self, app_name: str, user_id: str) -> MemoryManager:

@@ -1,10 +1,10 @@
 """memento for Haystack.
 
-memory_hooks          for an ``Agent``: recalls before each call of the model, stores what is said
+memory_hooks          for an ``Agent``: recalls before each model call, stores the conversation
 MementoDocumentStore  a document store: documents as memories, and all of Haystack's filters
-MementoRetriever      a component: finds documents by words and by meaning
+MementoRetriever      a component: finds documents by word search and semantic search
 
-Importing this package before Haystack switches Haystack's telemetry off, unless
+Importing this package before Haystack disables Haystack's telemetry, unless
 ``HAYSTACK_TELEMETRY_ENABLED`` is set.
 """
 

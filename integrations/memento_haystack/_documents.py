@@ -30,7 +30,7 @@ IMPORTANCE = 0.5
 
 
 class MementoDocumentStore:
-    """A ``DocumentStore`` whose documents are memories, on disk when ``write_documents`` returns.
+    """A ``DocumentStore`` of memories, which are on disk when ``write_documents`` returns.
 
     Filters are Haystack's own, applied to every document. ``MementoRetriever`` searches.
 
@@ -40,11 +40,11 @@ class MementoDocumentStore:
             what is in it or below it; ``""`` is everything in the manager's namespace.
         source: Where the documents come from. Those from a tool, the web or an import are
             quarantined, so they are not found until they are approved.
-        wait: Maximum number of seconds for which a search waits until the newest documents can be
-            found by meaning.
+        wait: Maximum number of seconds for which a search waits until the newest documents are
+            available to semantic search.
 
     Raises:
-        InvalidInput: If an argument is not as described.
+        InvalidInput: If an argument is invalid.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class MementoDocumentStore:
         """Return the documents that match, or all.
 
         Raises:
-            FilterError: If the filters are not well formed.
+            FilterError: If the filters are malformed.
         """
         if filters and not filters.keys() & {"operator", "conditions"}:
             raise FilterError("Invalid filter syntax: needs an 'operator'")
@@ -96,11 +96,11 @@ class MementoDocumentStore:
 
         Args:
             documents: The documents.
-            policy: What to do about ids that are there; ``NONE`` is ``FAIL``.
+            policy: What to do about existing ids; ``NONE`` is ``FAIL``.
 
         Raises:
             ValueError: If they are not documents.
-            DuplicateDocumentError: If an id is there, and the policy is ``FAIL``.
+            DuplicateDocumentError: If an id already exists, and the policy is ``FAIL``.
         """
         if not isinstance(documents, list) or not all(
             isinstance(one, Document) for one in documents
@@ -110,7 +110,9 @@ class MementoDocumentStore:
         if policy is not DuplicatePolicy.OVERWRITE:
             there = self._there(new)
             if policy is not DuplicatePolicy.SKIP and (there or len(new) < len(documents)):
-                raise DuplicateDocumentError(f"documents with these ids are there: {sorted(there)}")
+                raise DuplicateDocumentError(
+                    f"documents with these ids already exist: {sorted(there)}"
+                )
             new = {name: one for name, one in new.items() if name not in there}
         self.manager.add_many([self._draft(one) for one in new.values()], replace=True)
         return len(new)

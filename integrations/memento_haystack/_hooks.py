@@ -22,14 +22,14 @@ OURS = "memento"
 def memory_hooks(
     manager: MemoryManager, **options: Unpack[RunOptions]
 ) -> dict[HookPoint, list[Hook]]:
-    """Make the hooks that give an ``Agent`` a memory: ``Agent(..., hooks=memory_hooks(manager))``.
+    """Return hooks that give an ``Agent`` a memory: ``Agent(..., hooks=memory_hooks(manager))``.
 
-    Before each call of the model, the memories that bear on the user's last message are put behind
-    it as a message of data. While tools are called for one message, it stays the same. At the end
-    of the run it is taken out again, so that it is not in the result, and what the user and the
-    agent said is stored, each turn once.
+    Before each call of the model, the memories that are relevant to the user's last message are
+    added after it as a data message. While tools are called for a message, the block stays the
+    same. At the end of the run, it is removed, so it is not in the result, and the turns of the
+    user and the agent are stored, each once.
 
-    Name the conversation and the user in ``agent.run(..., hook_context={"session": "monday",
+    Pass the conversation and the user in ``agent.run(..., hook_context={"session": "monday",
     "user": "ada"})``; without ``session``, identical texts are stored once.
 
     Args:
@@ -40,7 +40,7 @@ def memory_hooks(
             ``memento.frameworks.AgentMemory``.
 
     Raises:
-        InvalidInput: If an argument is not as described.
+        InvalidInput: If an argument is invalid.
     """
     return {
         "before_llm": [MementoRecall(manager, **options)],
@@ -59,10 +59,10 @@ class _MementoHook:
         """Write the hook; the settings of the manager are not part of it.
 
         Raises:
-            InvalidInput: If it has a function for the namespace, which cannot be written.
+            InvalidInput: If its namespace is a function, which cannot be serialized.
         """
         if self._options.get("namespace") is not None:
-            raise InvalidInput("namespace", "is a function, which a file cannot hold")
+            raise InvalidInput("namespace", "is a function, which cannot be serialized")
         return written(self, self._memory.manager, **self._options)
 
     @classmethod

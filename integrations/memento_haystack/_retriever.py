@@ -21,17 +21,17 @@ log = logging.getLogger("memento.haystack")
 class MementoRetriever:
     """Retrieves the documents of a ``MementoDocumentStore``, best first.
 
-    Words and meaning are searched together, with the model of the store's manager; the query needs
-    no embedder. Documents that do not bear on the query are left out, so there may be fewer than
-    ``top_k``. The score is in [0, 1]. Parts that could not be searched are logged as warnings.
+    Word search and semantic search are combined, with the model of the store's manager; the query
+    requires no embedder. Irrelevant documents are omitted, so there may be fewer than ``top_k``.
+    The score is in [0, 1]. Parts that could not be searched are logged as warnings.
 
     Args:
-        document_store: Where to look.
+        document_store: The document store to search.
         filters: Haystack's filters; only documents that match are searched.
         top_k: Maximum number of documents, 1 to 10,000.
 
     Raises:
-        InvalidInput: If an argument is not as described.
+        InvalidInput: If an argument is invalid.
     """
 
     def __init__(

@@ -1,9 +1,9 @@
-"""memento for LangChain: thin classes around your ``MemoryManager``.
+"""memento for LangChain: thin adapters for your ``MemoryManager``.
 
 MementoMiddleware          for ``create_agent``: recalls before each model call and stores each turn
 MementoChatMessageHistory  for ``RunnableWithMessageHistory``: the complete messages of a session
 MementoRetriever           for chains: memories as documents
-memory_tools               for agents that decide for themselves what to store and look up
+memory_tools               for agents that decide themselves what to store and look up
 MementoVectorStore         for code that accepts only a vector store: documents as memories
 MementoEmbeddings          the local model, for anything in LangChain that takes embeddings
 MementoMemory              for ``ConversationChain`` and ``LLMChain`` of langchain-classic

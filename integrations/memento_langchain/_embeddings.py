@@ -22,7 +22,7 @@ Embed: TypeAlias = "Callable[[list[str]], NDArray[np.float32]]"
 
 
 class MementoEmbeddings(Embeddings):
-    """Embeds texts with the model in memento's package, locally, without a key or a download.
+    """Embeds texts with the model in memento's package, locally, without an API key or a download.
 
     Use it for semantic splitters, ``EmbeddingsFilter``, LangGraph's ``InMemoryStore`` and other
     vector stores. Thread-safe.
@@ -33,7 +33,7 @@ class MementoEmbeddings(Embeddings):
 
     Raises:
         InvalidInput: If it is not one of these, or the manager has no embedder.
-        MissingExtra: If the embedder needs a package that is not installed.
+        MissingExtra: If the embedder requires a package that is not installed.
         EmbedderError: If the model cannot be loaded.
     """
 
@@ -41,7 +41,7 @@ class MementoEmbeddings(Embeddings):
         self._documents, self._queries = _both(embedder)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Embed texts; an empty one is embedded as a blank.
+        """Embed texts; an empty text is embedded as a space.
 
         Returns:
             One vector per text, of unit length.
@@ -64,7 +64,7 @@ def _both(embedder: str | Embedder | MemoryManager) -> tuple[Embed, Embed]:
         return embedder.store.embed, embedder.store.embed
     resolved = resolve(embedder)
     if resolved is None:
-        raise InvalidInput("embedder", "is None; this needs an embedder")
+        raise InvalidInput("embedder", "is None; this class requires an embedder")
     return partial(embed_checked, resolved), partial(embed_checked, resolved, queries=True)
 
 

@@ -53,15 +53,15 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
         session_id: Name of the conversation. A name of more than 256 characters is stored in a
             shortened form.
         manager: The manager of the store to use.
-        window: Number of newest messages to return, >= 1; None for all. Older ones stay on disk and
-            are found by ``retrieve``. Tool results whose call is older are left out, because no
+        window: Number of newest messages to return, >= 1; None for all. Older messages stay on disk
+            and are found by ``retrieve``. Tool results whose call is older are omitted, because no
             provider accepts them.
 
     Raises:
-        InvalidInput: If an argument is not as described.
+        InvalidInput: If an argument is invalid.
         StoreClosed: If the manager was closed.
-        ReadOnlyStore: If the store cannot be written. This is raised here because LangChain saves
-            in a callback, where it only logs errors.
+        ReadOnlyStore: If the store cannot be written. It is raised on construction because
+            LangChain saves in a callback, where it only logs errors.
     """
 
     def __init__(
@@ -103,12 +103,12 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
         return _from_a_call(shown) if len(newest) >= self._window else shown
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Add messages, all or none; they are on disk when this returns.
+        """Add either all or none of the messages; they are on disk when the call returns.
 
-        A message of up to 64 MiB as JSON can be stored. One that is too large for a single memory,
-        or contains something that a memory cannot, is stored in parts and restored exactly. A value
-        that is not JSON is replaced, with a warning in the log: a key by its ``str``, a tuple by a
-        list, and any other value, such as a set, by its ``repr``.
+        A message of up to 64 MiB as JSON can be stored. A message that is too large for a single
+        memory, or contains something that a memory cannot represent, is stored in parts and
+        restored exactly. A value that is not JSON is replaced, with a warning in the log: a key by
+        its ``str``, a tuple by a list, and any other value, such as a set, by its ``repr``.
 
         Raises:
             InvalidInput: If a message is larger than that.

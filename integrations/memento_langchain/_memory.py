@@ -40,24 +40,24 @@ SPEAKERS: Mapping[str, type[BaseMessage]] = {
 class MementoMemory(BaseMemory):
     """Memory for ``ConversationChain``, ``LLMChain`` and similar chains that survives restarts.
 
-    It fills one variable: first a block of data with memories about the input from any session (see
+    It fills one variable: first a data block with memories about the input from all sessions (see
     ``memento.prompt``), then the newest turns of this session.
 
     Attributes:
         manager: The manager of the store to use.
         memory_key: Name of the variable in the chain's prompt.
-        input_key: The chain's input to store and to search with; None for all inputs, each headed
-            by its name if there are several.
+        input_key: The chain's input to store and to use as the query; None for all inputs, each
+            preceded by its name if there are several.
         output_key: The chain's output to store; None as for ``input_key``.
         k: Maximum number of memories to recall, 1 to 1,000.
-        recent: Number of the session's newest turns to show, >= 0; no more than its ring buffer
-            holds.
+        recent: Number of the session's newest turns to show, >= 0; limited by the capacity of its
+            ring buffer.
         tokens: Maximum number of tokens in the recalled block, >= 1; None for no limit. Long texts
-            are cut to the passage that is relevant to the input.
-        wait: Maximum number of seconds to wait until the newest turns can be found by meaning, up
-            to a day; 0 to search at once.
+            are shortened to the passage that is relevant to the input.
+        wait: Maximum number of seconds to wait until the newest turns are available to semantic
+            search, up to a day; 0 to search at once.
         return_messages: Whether to fill the variable with messages rather than with text.
-        session: Name of the conversation; None for one without a name.
+        session: Name of the conversation; None for an unnamed conversation.
         human_prefix: Prefix for the user's turns in the text.
         ai_prefix: Prefix for the model's turns in the text.
     """

@@ -80,31 +80,31 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
     """Lets an agent remember across threads and restarts.
 
     Before each model call, the memories that are relevant to the user's last message (see
-    ``MemoryManager.recall``) are added after it as a block of data (see ``memento.prompt``). The
-    block is part of that request only, never of the thread; while the model calls tools to answer
-    one message, it stays the same, byte for byte. Each turn of the user and the model is stored
-    once, identified by its message id, in a session named after the thread. If the thread's id
-    cannot be the name of a session, the name is ``thread-`` and 32 hexadecimal digits made from it.
-    Once the model has answered, the memories that its answer used are recorded as used, see
+    ``MemoryManager.recall``) are added after it as a data block (see ``memento.prompt``). The block
+    is part of that request only, never of the thread; while the model calls tools to answer one
+    message, it stays the same, byte for byte. Each turn of the user and the model is stored once,
+    identified by its message id, in a session named after the thread. If the thread's id is not a
+    valid session name, the name is ``thread-`` followed by 32 hexadecimal digits derived from the
+    id. Once the model has answered, the memories that its answer used are recorded as used; see
     ``Feedback.cite``.
 
     Without a checkpointer, messages get new ids at each call. Turns are then identified by their
-    text and, in a thread, by how often it was said there.
+    text and, in a thread, by the number of earlier occurrences of that text.
 
     Inside another agent, the human messages are written by an LLM; see ``speaker``.
 
-    If the store has an outage, such as a full disk, the agent goes on without memory and an error
-    is logged, unless ``strict``; what was said meanwhile is stored with a later turn of the thread.
-    A closed or read-only store, and a label that is not valid, end the run with their typed error.
+    If the store has an outage, such as a full disk, the agent continues without memory and an error
+    is logged, unless ``strict``; the turns of that time are stored with a later turn of the thread.
+    A closed or read-only store and an invalid label end the run with their typed error.
 
     With a checkpointer, messages that a failed run left in the thread are stored only if the model
-    was called with them; other middleware may have refused the rest.
+    was called with them; other middleware may have rejected the rest.
 
     Args:
         manager: The manager of the store to use.
         k: Maximum number of memories to recall, 1 to 1,000.
-        tokens: Maximum number of tokens in the block, >= 1; None for no limit. Long texts are cut
-            to the passage that is relevant to the message.
+        tokens: Maximum number of tokens in the block, >= 1; None for no limit. Long texts are
+            shortened to the passage that is relevant to the message.
         namespace: A function that returns the labels of the namespace, given ``runtime.context``,
             such as ``lambda context: ("acme", context.user_id)``, or given the context and the
             settings of the run, such as ``lambda _, settings: settings["user_id"]``; None for the
@@ -113,8 +113,8 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         save: Whether to store turns and record which memories were used; with False, it only
             recalls.
         keep: Which messages to store: roles, such as ``("user",)``, or a function that decides for
-            each message of the user or the model; None for all.
-        structured: Whether to store structured answers too, from an agent with ``response_format``
+            each message of the user or the model; None to store all.
+        structured: Whether to also store structured answers, from an agent with ``response_format``
             or as a single JSON object; they are stored as lines of names and values.
         min_confidence: Minimum probability that the memories contain an answer, [0, 1]; None for
             the manager's ``prompt_confidence``.
@@ -130,17 +130,18 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         observe: Whether to learn from what the user says, without a language model; see
             ``MemoryManager.observe``.
         scope: Scope in which the agent works, for the policy and for what is learned.
-        wait: Maximum number of seconds for which a recall waits until the newest turns can be found
-            by meaning, up to a day; 0 to search at once. An async agent does not block a thread
-            meanwhile.
+        wait: Maximum number of seconds for which a recall waits until the newest turns are
+            available to semantic search, up to a day; 0 to search at once. An async agent does not
+            block a thread while waiting.
         strict: Whether an outage of the store ends the run with its typed error.
-        on_remove: What to do about stored messages that left the thread, because they were removed
-            from it between two runs, or because the thread went on from an earlier checkpoint:
-            ``keep`` or ``forget`` them, with what was learned from them. It needs a checkpointer.
-            What middleware takes out during a run, such as a summary, is kept.
+        on_remove: What to do with stored messages that left the thread because they were removed
+            between two runs, or because the thread continued from an earlier checkpoint: ``keep``
+            or ``forget`` them, together with what was learned from them. This requires a
+            checkpointer. Messages that middleware removes during a run, such as for a summary, are
+            kept.
 
     Raises:
-        InvalidInput: If an argument is not as described.
+        InvalidInput: If an argument is invalid.
     """
 
     state_schema = MementoState

@@ -82,7 +82,7 @@ def _spelt(head: Memory, parts: Mapping[str, str]) -> dict[str, Any]:
     if "packed" in head.metadata:
         known, ids = {**parts, head.id: head.metadata["packed"]}, ids_of_parts(head)
         if not known.keys() >= set(ids):
-            raise LeftOut("lacks a part, which was forgotten")
+            raise LeftOut("is missing a part that was forgotten")
         return unpack([known[one] for one in ids])
     spelt: dict[str, Any] = head.metadata["message"]
     return {**spelt, "data": {"content": head.text, **spelt["data"]}}

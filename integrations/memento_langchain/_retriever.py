@@ -49,10 +49,11 @@ class MementoRetriever(BaseRetriever):
     """Retrieves memories, best first; parts that could not be searched are logged as warnings.
 
     Attributes:
-        manager: Where to look.
+        manager: The manager of the store to search.
         k: Maximum number of documents to return, 1 to 10,000.
-        wait: Maximum number of seconds to wait until the newest memories can be found by meaning,
-            up to a day; 0 to search at once. ``ainvoke`` does not block a thread meanwhile.
+        wait: Maximum number of seconds to wait until the newest memories are available to semantic
+            search, up to a day; 0 to search at once. ``ainvoke`` does not block a thread while
+            waiting.
         namespace: A function that returns the labels of the namespace for each call, as for
             ``MementoMiddleware``; None for the manager's own namespace.
         filters: Any other arguments of ``MemoryManager.retrieve``, such as ``scope``.

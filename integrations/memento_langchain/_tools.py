@@ -38,14 +38,14 @@ Few = Annotated[int, "Maximum number of memories to return, 1 to 50."]
 def memory_tools(
     manager: MemoryManager, *, wait: float = WAIT, namespace: Namespace | None = None
 ) -> list[BaseTool]:
-    """Make the tools ``remember``, ``recall``, ``search``, ``forget``, ``correct`` and ``rate``.
+    """Return the tools ``remember``, ``recall``, ``search``, ``forget``, ``correct`` and ``rate``.
 
     Args:
         manager: The manager of the store to use; pass ``manager.of(user)`` for the memories of one
             user.
         wait: Maximum number of seconds for which ``recall`` and ``search`` wait until the newest
-            memories can be found by meaning, up to a day; 0 to search at once. An async agent does
-            not block a thread meanwhile.
+            memories are available to semantic search, up to a day; 0 to search at once. An async
+            agent does not block a thread while waiting.
         namespace: A function that returns the labels of the namespace for each run, as for
             ``MementoMiddleware``, so that one agent can serve many users; None for the manager's
             own namespace.

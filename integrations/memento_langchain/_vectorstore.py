@@ -27,7 +27,7 @@ IMPORTANCE = 0.5
 
 
 class MementoVectorStore(VectorStore):
-    """Stores documents as memories and finds them by words and by meaning.
+    """Stores documents as memories and finds them by word search and semantic search.
 
     A search first uses ``retrieve``. Like any vector store, it then adds the nearest other
     documents until there are ``k``. Scores are in [0, 1]; larger is better.
@@ -38,9 +38,10 @@ class MementoVectorStore(VectorStore):
             what is in it or below it; ``""`` is everything in the manager's namespace.
         source: Where the documents come from. Those from a tool, the web or an import are
             quarantined, so they are not found until they are approved. The ``source`` in the
-            metadata of a document is its ``uri``, unless this has one. What was erased is then left
-            out when its source is loaded again.
-        wait: Maximum number of seconds to wait until the newest documents can be found by meaning.
+            metadata of a document is its ``uri``, unless this has one. Erased text is then omitted
+            when its source is loaded again.
+        wait: Maximum number of seconds to wait until the newest documents are available to semantic
+            search.
         namespace: A function that returns the labels of the namespace for each run, as for
             ``MementoMiddleware``; None for the manager's own namespace.
 
@@ -86,7 +87,7 @@ class MementoVectorStore(VectorStore):
         """Store texts in one transaction, replacing documents that have one of the ids.
 
         Args:
-            texts: The texts, none empty.
+            texts: The texts; none may be empty.
             metadatas: A JSON object for each text.
             ids: An id for each text, or None to generate it.
             kwargs: Not used; must be empty.
@@ -105,7 +106,7 @@ class MementoVectorStore(VectorStore):
         named = [_kept(one) if one else uuid4().hex for one in ids or [None] * len(given)]
         if not len(given) == len(data) == len(named):
             counts = f"{len(given)} texts, {len(data)} metadatas and {len(named)} ids"
-            raise InvalidInput("texts", f"do not fit: {counts}")
+            raise InvalidInput("texts", f"have different lengths: {counts}")
         drafts = [
             Draft(
                 text,
@@ -220,13 +221,13 @@ class MementoVectorStore(VectorStore):
         lambda_mult: float = 0.5,
         **kwargs: Any,
     ) -> list[Document]:
-        """Return documents that fit a query and differ from each other.
+        """Return documents that match a query and differ from each other.
 
         Args:
             query: The query, in plain words.
             k: Maximum number of documents to return.
             fetch_k: Number of documents to choose from.
-            lambda_mult: 0 for the greatest difference, 1 for the best fit.
+            lambda_mult: 0 for maximum diversity, 1 for maximum relevance.
             kwargs: ``filter``, as for ``similarity_search_with_score``.
         """
         found = self.similarity_search(query, max(k, fetch_k), **kwargs)
@@ -251,7 +252,7 @@ class MementoVectorStore(VectorStore):
         """Create a vector store and add texts to it.
 
         Args:
-            texts: The texts, none empty.
+            texts: The texts; none may be empty.
             embedding: None, or ``MementoEmbeddings``; documents are embedded by the manager.
             metadatas: A JSON object for each text.
             ids: An id for each text.

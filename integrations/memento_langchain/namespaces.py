@@ -50,8 +50,8 @@ class Views:
             context: Context of the run, if the caller has it; None to look it up.
 
         Raises:
-            InvalidInput: If the function needs the context, and the run has none.
-            InvalidScope: If the labels are not well formed.
+            InvalidInput: If the function requires the context, and the run has none.
+            InvalidScope: If the labels are malformed.
         """
         if self._namespace is None:
             return self._manager

@@ -259,7 +259,7 @@ def _holds(value: Any, operator: str, bound: Any) -> bool:
         raise InvalidInput("filter", f"{operator!r} is not an operator; known: {known}")
     limit = _number(bound)
     if limit is None:
-        raise InvalidInput("filter", f"{operator} needs a number, not {bound!r}")
+        raise InvalidInput("filter", f"{operator} requires a number, not {bound!r}")
     number = _number(value)
     return number is not None and _COMPARED[operator](number, limit)
 

@@ -90,9 +90,9 @@ class IndexFields(TypedDict, total=False):
     Attributes:
         fields: Paths into the value, as in LangGraph's ``IndexConfig``; if not given, the whole
             value, with its main text first (``readable``).
-        all: Whether to fill up to ``limit`` items, as LangGraph's own stores do: after the relevant
-            items, the nearest others, then those without a vector. By default, only relevant items
-            are returned.
+        all: Whether to always return ``limit`` items if there are enough, as LangGraph's own stores
+            do: after the relevant items, the nearest others, followed by those without a vector. By
+            default, only relevant items are returned.
     """
 
     fields: list[str] | None
@@ -100,7 +100,7 @@ class IndexFields(TypedDict, total=False):
 
 
 class MementoStore(BaseStore):
-    """A durable ``BaseStore`` with time to live, searched by words and meaning together.
+    """A durable ``BaseStore`` with time to live, which combines word search and semantic search.
 
     Args:
         manager: The manager that stores the items. Its embedder computes the vectors.
@@ -108,14 +108,14 @@ class MementoStore(BaseStore):
             the whole value and return only relevant items.
         ttl: ``default_ttl`` (minutes) and ``refresh_on_read``. Expired items are never returned;
             ``sweep_ttl`` cleans them up.
-        wait: Maximum number of seconds for which a search waits until the newest items can be found
-            by meaning, up to a day; 0 to search at once. ``abatch`` does not block a thread
-            meanwhile.
+        wait: Maximum number of seconds for which a search waits until the newest items are
+            available to semantic search, up to a day; 0 to search at once. ``abatch`` does not
+            block a thread while waiting.
         namespace: A function that returns the labels of the manager's namespace for each run, given
             its context, or given its context and its settings (``config["configurable"]``); None
             for the manager's own namespace. The namespaces of LangGraph's items are inside it.
-        shown: Whether ``recall`` and ``MementoMiddleware`` over the manager show the items from the
-            next put on, until ``Scopes.unshare``; see ``Scopes.share``.
+        shown: Whether ``recall`` and ``MementoMiddleware`` with this manager show the items, from
+            the next put until ``Scopes.unshare``; see ``Scopes.share``.
 
     Raises:
         InvalidInput: If ``index`` or ``ttl`` contains an unsupported option, ``manager`` is not a
@@ -260,7 +260,7 @@ class MementoStore(BaseStore):
                 **below,
             )
             for tier, problem in hits.missing.items():
-                logger.warning("not all of the %s tier could be searched: %s", tier, problem)
+                logger.warning("part of the %s tier could not be searched: %s", tier, problem)
             return hits
 
         found: list[tuple[Memory, float | None]] = [*self._best(look, most)]

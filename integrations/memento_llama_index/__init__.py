@@ -1,6 +1,6 @@
 """memento for LlamaIndex.
 
-MementoBlock      a memory block of ``Memory``: recalls for each message, and stores what is said
+MementoBlock      a memory block of ``Memory``: recalls for each message, stores the conversation
 MementoRetriever  memories as nodes, for query engines
 """
 

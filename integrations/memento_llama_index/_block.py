@@ -18,10 +18,10 @@ SESSION = "session_id"
 
 
 class MementoBlock(BaseMemoryBlock[str]):
-    """A memory block that recalls what bears on the user's last message.
+    """A memory block that recalls what is relevant to the user's last message.
 
-    Whenever the memory is read for a model, the block stores what the user and the agent said so
-    far, each turn once, and returns memories of any session as text. The agent's last answer is
+    Whenever the memory is read for a model, the block stores the turns of the user and the agent so
+    far, each once, and returns memories from all sessions as text. The agent's last answer is
     stored when the memory is read for the next message, or when it leaves the short-term memory.
 
     ``Memory`` puts blocks into the system message unless ``insert_method="user"`` is given: then
@@ -32,14 +32,14 @@ class MementoBlock(BaseMemoryBlock[str]):
         manager: The manager of the store to use, for one user.
         name: Name of the block in the memory.
         description: Description of the block.
-        priority: 0 never to shorten the block, or how early LlamaIndex shortens it if the memory
-            exceeds its ``token_limit``: the last memories go first.
-        save: Whether to store what is said; with False, it only recalls.
+        priority: 0 to never shorten the block, or how early LlamaIndex shortens it if the memory
+            exceeds its ``token_limit``; the last memories are dropped first.
+        save: Whether to store the conversation; with False, it only recalls.
         options: ``k``, ``tokens``, ``wait``, ``policy``, ``observe``, ``scope``,
             ``speaker`` and ``strict``, see ``memento.frameworks.AgentMemory``.
 
     Raises:
-        InvalidInput: If an argument is not as described.
+        InvalidInput: If an argument is invalid.
     """
 
     _memory: AgentMemory = PrivateAttr()

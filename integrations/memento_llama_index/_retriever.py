@@ -21,18 +21,19 @@ log = logging.getLogger("memento.llama_index")
 class MementoRetriever(BaseRetriever):
     """Retrieves memories, best first; parts that could not be searched are logged as warnings.
 
-    Memories that do not bear on the query are left out, so there may be fewer than ``k``.
+    Irrelevant memories are omitted, so there may be fewer than ``k``.
 
     Args:
-        manager: Where to look.
+        manager: The manager of the store to search.
         k: Maximum number of nodes, 1 to 10,000.
-        wait: Maximum number of seconds to wait until the newest memories can be found by meaning,
-            up to a day; 0 to search at once. ``aretrieve`` does not block a thread meanwhile.
+        wait: Maximum number of seconds to wait until the newest memories are available to semantic
+            search, up to a day; 0 to search at once. ``aretrieve`` does not block a thread while
+            waiting.
         filters: Only memories that match, see ``Filtering``.
         options: Other arguments of ``BaseRetriever``, such as ``callback_manager``.
 
     Raises:
-        InvalidInput: If an argument is not as described.
+        InvalidInput: If an argument is invalid.
     """
 
     def __init__(

@@ -1,12 +1,12 @@
-"""memento for any agent that speaks MCP: a server on standard input and output, without an SDK.
+"""memento for any agent that supports MCP: a server on standard input and output, without an SDK.
 
 The command ``memento mcp`` starts it. From Python:
 
 Doors        the tools, resources and prompts for a ``MemoryManager``
-Answer       the reply of a tool, and whether it refused
+Answer       the reply of a tool, and whether the call was refused
 serve_stdio  serves them to the client at the other end of two streams
 http_app     the server as an ASGI application, with the official SDK
-serve_http   serves that application at a socket
+serve_http   serves that application on a socket
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def faults(schema: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
 
     >>> schema = {"properties": {"k": {"type": "integer", "minimum": 1, "maximum": 5}}}
     >>> faults(schema, {"k": 9, "q": "x"})
-    ['k must be from 1 to 5', "'q' is no argument; known: 'k'"]
+    ['k must be from 1 to 5', "'q' is not an argument; known arguments: 'k'"]
     """
     fields = schema["properties"]
     missing = [f"{name} is missing" for name in schema.get("required", ()) if name not in given]
@@ -86,7 +86,7 @@ def faults(schema: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
         if (
             fault := _fault(name, fields[name], value)
             if name in fields
-            else f"{memento.check.shown(name)} is no argument; known: {known}"
+            else f"{memento.check.shown(name)} is not an argument; known arguments: {known}"
         )
     ]
 

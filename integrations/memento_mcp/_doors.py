@@ -48,8 +48,8 @@ MOST_VALUES = 100
 """Maximum number of values of a completion; the protocol has no more."""
 NOTHING = "Nothing is remembered about this."
 BUSY = (
-    "The memory is busy: another program writes to it, or it is being opened. Try again in a"
-    " moment; what this call asked for may be done by then."
+    "The memory is busy: another program is writing to it, or it is being opened. Try again in a"
+    " moment; this call may have completed by then."
 )
 _FRAME = 2
 """Line ends of a block that are not those of its records."""
@@ -74,19 +74,20 @@ class Doors:
     """The tools of the server, for one namespace of a store. Thread-safe.
 
     Args:
-        memory: The manager to use, or a function that opens it. The function is called once, at the
-            first use, and what it opened is closed by ``close``.
-        scope: Scope in which the agent works: what it stores belongs to that scope, and it sees
-            what applies there. ``""`` is everywhere.
-        client: Name of the calling program, which becomes part of the source of what it stores.
-        session: Session of what is stored, if the agent has one.
+        memory: The manager to use, or a function that opens it. The function is called once, on
+            first use, and ``close`` closes the manager that it opened.
+        scope: Scope in which the agent works: it stores memories in that scope and sees memories
+            that apply there. ``""`` is everywhere.
+        client: Name of the calling program; it becomes part of the source of the memories that it
+            stores.
+        session: Session of the memories that are stored, if the agent has one.
         read_only: Whether to offer only tools that read.
-        more: Whether to offer ``history`` and ``rate`` as well.
+        more: Whether to also offer ``history`` and ``rate``.
         tokens: Maximum number of tokens in one answer, 100 to 10,000.
-        trust: How far what is stored is trusted: ``agent``, or less. A model is behind it, so never
-            ``user``.
-        bound: Whether the agent may not leave its scope: then no id shows what does not apply
-            there, or changes what does not belong there, and nothing is stored for all projects.
+        trust: Trust class of the memories that are stored: ``agent`` or lower, but never ``user``,
+            because a model writes them.
+        bound: Whether the agent is confined to its scope: it can then see only memories that apply
+            there, change only memories that belong there, and store nothing for all projects.
 
     Raises:
         InvalidInput: If an argument cannot be accepted.
@@ -160,11 +161,11 @@ class Doors:
         """Call a tool.
 
         Args:
-            name: Name of a tool that is offered.
+            name: Name of an available tool.
             arguments: Its arguments.
 
         Raises:
-            LookupError: If no such tool is offered.
+            LookupError: If there is no such tool.
         """
         tool = next((tool for tool in self.tools if tool["name"] == name), None)
         if tool is None:
@@ -203,10 +204,11 @@ class Doors:
 
         Args:
             name: ``topic`` of the prompt ``recall``, or ``id`` of the resource of a session.
-            begun: What has been typed.
+            begun: The text typed so far.
 
         Returns:
-            What begins like that, then what has it elsewhere; none if the store cannot be used.
+            Values that start with this text, followed by those that contain it elsewhere; none if
+            the store cannot be used.
         """
 
         def found() -> str:
@@ -307,7 +309,9 @@ class Doors:
         self, text: str, kind: str = "fact", key: str | None = None, *, everywhere: bool = False
     ) -> str:
         if everywhere and self._bound:
-            raise InvalidInput("everywhere", f"is not for you: you work in {self._bound} only")
+            raise InvalidInput(
+                "everywhere", f"is not available: you can work only in {self._bound}"
+            )
         scope = "" if everywhere else self.scope
         before = None if key is None else self.memory.value(key, scope=scope)
         if key is not None and before is None and (like := self._alike(text, key, scope)):
@@ -362,7 +366,7 @@ class Doors:
         if self._bound and name not in {one.id for one in known}:
             found = None
         if found is None:
-            raise InvalidInput("session", f"{name!r:.60} is not known")
+            raise InvalidInput("session", f"{name!r:.60} is not a known session")
         return found.text
 
     def _kept(self, kept: Memory, before: Memory | None, text: str) -> str:
@@ -410,7 +414,7 @@ class Doors:
         except UntrustedSource as error:
             raise InvalidInput(
                 "id",
-                f"{id!r} is not yours to forget; the user can run: {self._command('forget', id)}",
+                f"only the user can forget {id!r}, by running: {self._command('forget', id)}",
             ) from error
         return f"Forgotten {gone}; {self._command('restore', gone)} brings it back."
 

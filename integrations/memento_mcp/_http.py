@@ -45,10 +45,10 @@ def http_app(doors_of: Callable[[str], Doors | None], hosts: list[str]) -> Asgi:
     """Return the server as an ASGI application at the path ``/mcp``.
 
     Args:
-        doors_of: Returns what the holder of a token may use; None if it is nobody's token.
+        doors_of: Returns what the holder of a token may use; None if the token is unknown.
             May raise ``TooMuch`` for one that has to wait, which gets status 429.
-        hosts: The values of ``Host`` that are answered, such as ``127.0.0.1:8000``; a page of any
-            other origin is refused.
+        hosts: The accepted values of ``Host``, such as ``127.0.0.1:8000``; pages of other origins
+            are rejected.
 
     Raises:
         MissingExtra: If the SDK is not installed.

@@ -92,9 +92,9 @@ def serve_stdio(
     Args:
         doors: The tools, resources and prompts to serve. They are closed at the end.
         stdin: The stream with the client's messages; None for the process's own.
-        stdout: The stream for the answers; None for the process's own.
-        warm: Whether to open the store as soon as the first message is answered, so that the first
-            call does not have to wait.
+        stdout: The stream for the responses; None for the process's own.
+        warm: Whether to open the store as soon as the first message is answered, so the first call
+            does not have to wait.
     """
     server = Server(doors, stdout or sys.stdout.buffer)
     warming = threading.Thread(target=doors.warm, name="memento-mcp-warm", daemon=True)
@@ -248,7 +248,7 @@ class Server:
                 self._stdout.write(text.encode() + b"\n")
                 self._stdout.flush()
             except (OSError, ValueError):  # the client is gone
-                log.debug("an answer found no reader", exc_info=True)
+                log.debug("nobody read a response", exc_info=True)
 
     def _result(self, message: Json) -> Json:
         method, params = message["method"], message.get("params", {})
@@ -327,7 +327,7 @@ def _list(name: str, of: Callable[[Doors], list[Json]]) -> Callable[[Doors, Json
 
     def answer(doors: Doors, params: Json) -> Json:
         if params.get("cursor") is not None:
-            raise Refused(PARAMS, "no list has more than one page")
+            raise Refused(PARAMS, "lists have only one page")
         return {name: of(doors)}
 
     return answer

@@ -1,7 +1,7 @@
 """memento for the OpenAI Agents SDK.
 
 MementoSession  a ``Session``: the complete items of a conversation
-MementoRecall   a ``call_model_input_filter``: what is remembered, for each model call
+MementoRecall   a ``call_model_input_filter``: recalls memories for each model call
 """
 
 from __future__ import annotations

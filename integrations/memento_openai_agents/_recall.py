@@ -16,9 +16,9 @@ from memento_openai_agents._items import turn_of
 class MementoRecall:
     """A ``RunConfig.call_model_input_filter`` that recalls before each model call.
 
-    The memories that bear on the user's last message go behind it as an item of data, for this call
-    only: sessions do not store it, and everything before it stays the same, so that providers can
-    cache it. While the model calls tools to answer one message, the item stays the same, too.
+    The memories that are relevant to the user's last message are added after it as a data item, for
+    this call only: sessions do not store it, and everything before it stays the same, so providers
+    can cache it. While the model calls tools to answer one message, the item stays the same, too.
 
     Args:
         manager: The manager of the store to use.
@@ -28,7 +28,7 @@ class MementoRecall:
             ``memento.frameworks.AgentMemory``.
 
     Raises:
-        InvalidInput: If an argument is not as described.
+        InvalidInput: If an argument is invalid.
     """
 
     def __init__(self, manager: MemoryManager, **options: Unpack[RunOptions]) -> None:

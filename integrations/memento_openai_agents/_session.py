@@ -20,8 +20,8 @@ FORMAT = "openai-agents-item"
 class MementoSession:
     """A ``Session`` whose conversation is stored in memento, item by item.
 
-    Recall finds what the user and the agents said there, in this session and in any other. Calls
-    and results of tools belong to the conversation, and are never recalled as somebody's words.
+    Recall finds what the user and the agents said in this session and in any other. Tool calls and
+    results are part of the conversation, but are never recalled as statements of a person.
 
     Args:
         session_id: Name of the conversation; any string.
@@ -32,7 +32,7 @@ class MementoSession:
             ``speaker`` and ``strict``, see ``memento.frameworks.AgentMemory``.
 
     Raises:
-        InvalidInput: If an argument is not as described.
+        InvalidInput: If an argument is invalid.
     """
 
     def __init__(

@@ -30,14 +30,14 @@ class MementoCapability(AbstractCapability[Any]):
     """Lets an agent remember across conversations and restarts.
 
     Before the model answers, the memories that are relevant to the user's last message are added
-    behind it as a block of data (see ``memento.prompt``); while tools are called, the block stays
-    the same. It is part of the request only, never of the history. When a run ends, the words of
-    the user and the model are stored once each, in a session named after the conversation
-    (``Agent.run(conversation_id=...)``). Text of tools is not stored.
+    after it as a data block (see ``memento.prompt``); while tools are called, the block stays the
+    same. It is part of the request only, never of the history. When a run ends, the messages of the
+    user and the model are stored, each once, in a session named after the conversation
+    (``Agent.run(conversation_id=...)``). Tool output is not stored.
 
     Args:
         manager: The manager of the store to use.
-        save: Whether to store what is said; with False, it only recalls.
+        save: Whether to store the conversation; with False, it only recalls.
         options: ``namespace``, a function of the ``RunContext`` that returns labels, such as
             ``lambda run: ("acme", run.deps.user_id)``; ``k``, ``tokens``, ``wait``, ``policy`` (its
             head ends the instructions), ``observe``, ``scope``, ``strict`` and ``speaker``
@@ -45,7 +45,7 @@ class MementoCapability(AbstractCapability[Any]):
             ``memento.frameworks.AgentMemory``.
 
     Raises:
-        InvalidInput: If an argument is not as described.
+        InvalidInput: If an argument is invalid.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""memento for Strands Agents: a store for its ``MemoryManager``, found again in any process.
+"""memento for Strands Agents: a store for its ``MemoryManager``, available in any process.
 
 MementoStore  searches before each answer, and stores each turn once, without an LLM
 """

@@ -40,31 +40,31 @@ _conversation: ContextVar[list[Turn] | None] = ContextVar("memento_strands", def
 class MementoStore(MemoryStore):
     """Lets a Strands agent remember across sessions and restarts.
 
-    After each invocation, the turns of the user and the model are stored once each. Text of tools
-    is not stored. Before each answer, the relevant memories of all sessions are found; give Strands
-    ``injection`` so that a follow-up question is understood and nothing is repeated that the
-    conversation still shows::
+    After each invocation, the turns of the user and the model are stored, each once. Tool output is
+    not stored. Before each answer, the relevant memories of all sessions are retrieved. Pass
+    ``injection`` to Strands so that follow-up questions are understood and nothing is repeated that
+    the conversation still shows::
 
         store = MementoStore(manager.of("acme", user), session="monday")
         memory = strands.memory.MemoryManager(stores=[store], injection=store.injection)
         agent = Agent(model=model, memory_manager=memory)
 
-    An agent of Strands is one conversation of one user: give each user's agent a store over the
-    user's own namespace. ``await memory.flush()`` waits for turns that are still to be stored.
+    A Strands agent is one conversation of one user, so give each user's agent a store with that
+    user's namespace. ``await memory.flush()`` waits for turns that have not been stored yet.
 
     Args:
         manager: The manager of the store to use.
         name: Name of the store in Strands.
-        description: What the model is told of it in the search tool.
+        description: Description of the store for the model, shown in the search tool.
         session: Name of the conversation; None for a new one.
-        writable: Whether to store turns, and what the model's tool adds; with False, it only
+        writable: Whether to store turns and what the model's tool adds; with False, it only
             recalls.
         options: ``k``, ``tokens``, ``wait``, ``observe``, ``scope`` and ``speaker`` (``agent`` if
-            this agent is the tool of another), see ``memento.frameworks.AgentMemory``. Strands has
-            no place for a policy.
+            this agent is the tool of another), see ``memento.frameworks.AgentMemory``. Strands does
+            not support a policy.
 
     Raises:
-        InvalidInput: If an argument is not as described.
+        InvalidInput: If an argument is invalid.
     """
 
     def __init__(
@@ -78,9 +78,9 @@ class MementoStore(MemoryStore):
         **options: Unpack[Options],
     ) -> None:
         if "policy" in options:
-            raise InvalidInput("policy", "has no place in Strands; add it to the system prompt")
+            raise InvalidInput("policy", "is not supported by Strands; add it to the system prompt")
         if "strict" in options:
-            raise InvalidInput("strict", "has no effect: Strands itself logs the errors of a store")
+            raise InvalidInput("strict", "has no effect, because Strands itself logs store errors")
         self._memory = AgentMemory(manager, **options)
         self.name, self.description = name, description
         self.max_search_results = options.get("k", PLACES)
@@ -101,7 +101,7 @@ class MementoStore(MemoryStore):
         return next((turn.text for turn in reversed(turns) if turn.role == "user"), None)
 
     async def search(self, query: str, options: SearchOptions | None = None) -> list[MemoryEntry]:
-        """Find memories for a query, or for the conversation that it ends.
+        """Find memories for a query, or for the conversation that ends with it.
 
         Raises:
             StoreError: If the ledger cannot be read; Strands logs it.

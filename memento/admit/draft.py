@@ -121,7 +121,9 @@ def draft_of(item: str | Mapping[str, Any] | Draft) -> Draft:
     unknown = sum(not isinstance(name, str) or plain(name) not in known for name in item)
     if unknown:  # not named: it may be any value of the caller's, of any size
         fields_are = "field" if unknown == 1 else "fields"
-        raise InvalidInput("memory", f"{unknown:,} unknown {fields_are}; known: {sorted(known)}")
+        raise InvalidInput(
+            "memory", f"{unknown:,} unknown {fields_are}; known fields: {sorted(known)}"
+        )
     if "text" not in item:
         raise InvalidInput("text", "is missing")
     return Draft(**item)
@@ -198,7 +200,7 @@ def _checked(
     occurred = now if draft.occurred_at is None else check_moment("occurred_at", draft.occurred_at)
     until = None if draft.valid_until is None else check_moment("valid_until", draft.valid_until)
     if until is not None and until <= occurred:
-        raise InvalidInput("valid_until", "must be later than occurred_at (now if not given)")
+        raise InvalidInput("valid_until", "must be later than occurred_at (default: now)")
     importance = draft.importance
     aliases, tags = names("aliases", draft.aliases), names("tags", draft.tags)
     replaces, related = ids("supersedes", draft.supersedes), ids("related", draft.related)

@@ -162,7 +162,7 @@ class Redaction:
         found: Counter[str] = Counter()
         redact(name, found)
         if found:
-            raise SecretFound(field, found, "name the slot without them")
+            raise SecretFound(field, found, "choose a key without them")
         return name
 
     def names(self, field: str, names: tuple[str, ...]) -> tuple[str, ...]:

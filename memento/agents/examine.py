@@ -46,10 +46,10 @@ def _of_agent(agent: Agent, run: Program) -> Iterator[Finding]:
         yield Finding(agent.name, ok=False, detail=str(error))
         return
     if missing:
-        mend = f"does not match what `memento setup {agent.name}` writes: {', '.join(missing)}"
+        mend = f"differs from what `memento setup {agent.name}` writes: {', '.join(missing)}"
         yield Finding(agent.name, ok=False, detail=mend)
         return
-    program = shutil.which(agent.program) or "its program is not on PATH"
+    program = shutil.which(agent.program) or "its program is not on the PATH"
     yield Finding(agent.name, ok=True, detail=f"set up; {program}")
     yield _played(agent, run)
 

@@ -99,9 +99,9 @@ def keep(memory: MemoryManager, agent: str, event: str, given: Mapping[str, Any]
 def _moment(agent: str, event: str) -> Moment:
     """Return the ``Moment`` that an agent's event corresponds to."""
     if agent not in AGENTS:
-        raise InvalidInput("agent", f"no such agent: {agent!r:.60}")
+        raise InvalidInput("agent", f"unknown agent: {agent!r:.60}")
     if event not in AGENTS[agent].moments:
-        raise InvalidInput("event", f"no such event of {agent}: {event!r:.60}")
+        raise InvalidInput("event", f"unknown event for {agent}: {event!r:.60}")
     return AGENTS[agent].moments[event]
 
 

@@ -143,7 +143,7 @@ def _edited(
     try:
         return how(edit, text, before, agent)
     except splice.Unreadable as error:
-        problem = f"cannot be edited: {error}; mend it, then repeat the command"
+        problem = f"cannot be edited: {error}; fix the file, then run the command again"
         raise InvalidInput(str(edit.path), problem) from None
 
 
@@ -234,7 +234,7 @@ def _write(change: Change) -> None:
 
     def check() -> None:
         if _text(path) != change.old:
-            raise InvalidInput(str(path), "was changed in the meantime; repeat the command")
+            raise InvalidInput(str(path), "was modified in the meantime; run the command again")
 
     if change.new is None:
         check()

@@ -99,7 +99,7 @@ def put(text: str, path: Path, value: Any, *, each: bool = False) -> str:
             return _inserted(text, node, name, _nested(path[at + 1 :], value, each=each))
         node = inner
     if not (each and isinstance(node.value, list)):
-        raise _at(text, node.start, "expected an array" if each else "something is here already")
+        raise _at(text, node.start, "expected an array" if each else "a value already exists here")
     return _inserted(text, node, "", value)
 
 
@@ -143,7 +143,7 @@ def _scan(text: str, at: int) -> Node:
     try:
         return Node(at, found.end(), json.loads(found[0]))
     except ValueError:
-        raise _at(text, at, f"{found[0]!r:.40} is no JSON") from None
+        raise _at(text, at, f"{found[0]!r:.40} is not JSON") from None
 
 
 def _scan_container(text: str, at: int) -> Node:
@@ -154,7 +154,7 @@ def _scan_container(text: str, at: int) -> Node:
         if named:
             found = _STRING.match(text, at)
             if found is None:
-                raise _at(text, at, "expected a name in quotation marks")
+                raise _at(text, at, "expected a name in double quotes")
             name, at = _scan(text, at).value, _skip(text, found.end())
             if text[at : at + 1] != ":":
                 raise _at(text, at, "expected a colon")
@@ -219,10 +219,10 @@ def put_table(text: str, path: Path, values: Mapping[str, str | list[str]]) -> s
     for name in path[:-1]:
         inner = inner.setdefault(name, {}) if isinstance(inner, dict) else None
     if not isinstance(inner, dict):
-        raise Unreadable(f"{'.'.join(path[:-1])} is no table")
+        raise Unreadable(f"{'.'.join(path[:-1])} is not a table")
     inner[path[-1]] = dict(values)
     if _toml(made) != wanted:
-        raise Unreadable(f"{'.'.join(path)} cannot be put at its end")
+        raise Unreadable(f"{'.'.join(path)} cannot be appended to the file")
     return made
 
 
@@ -261,7 +261,7 @@ def take_table(text: str, path: Path) -> str:
             before = re.sub(r"\r?\n\Z", "", before)
         made = before + after
     if _toml(made) not in (wanted, _bare(wanted, path)):
-        raise Unreadable(f"{'.'.join(path)} cannot be told from what is round it")
+        raise Unreadable(f"{'.'.join(path)} cannot be separated from the surrounding text")
     return made
 
 

@@ -42,7 +42,7 @@ def zone_of(name: str, field: str = "timezone") -> tzinfo:
     """
     if name == "UTC":
         return UTC
-    problem = f"{name!r:.60} is not a time zone that this machine knows, such as Europe/Berlin"
+    problem = f"{name!r:.60} is not a time zone known to this machine, such as Europe/Berlin"
     if not isinstance(name, str):
         raise InvalidInput(field, problem)
     from zoneinfo import ZoneInfo  # noqa: PLC0415 - the default needs none of it

@@ -49,10 +49,10 @@ def explain_os(path: Path, error: OSError) -> StoreError:
     if error.errno in _FULL:
         return StorageFull(path, f"the disk is full ({said}); nothing was written")
     if error.errno in _FORBIDDEN:
-        return ReadOnlyStore(path, f"cannot be written ({said}); give another folder")
+        return ReadOnlyStore(path, f"is not writable ({said}); use a different folder")
     if error.errno == errno.EIO:
         return StorageFailed(path, f"the disk failed ({said}); nothing was written")
-    return StoreError(path, f"the system says: {said}")
+    return StoreError(path, f"operating system error: {said}")
 
 
 MOST_OF_A_PART, MOST_BYTES = 255, 4095
@@ -73,16 +73,17 @@ def path_of(field: str, name: object) -> Path:
     except UnicodeEncodeError:
         raise InvalidInput(field, "contains characters that a file name cannot have") from None
     if b"\0" in spelt:
-        raise InvalidInput(field, "holds a NUL character")
+        raise InvalidInput(field, "contains a NUL character")
     if len(spelt) > MOST_BYTES or any(len(part) > MOST_OF_A_PART for part in spelt.split(b"/")):
         problem = (
-            f"is longer than a name can be: {MOST_OF_A_PART} bytes a part, {MOST_BYTES:,} in all"
+            f"is too long: at most {MOST_OF_A_PART} bytes per path component and {MOST_BYTES:,} "
+            "in total"
         )
         raise InvalidInput(field, problem)
     try:
         return Path(name).absolute()
     except FileNotFoundError:
-        problem = "is relative, and the working folder was removed; give an absolute path"
+        problem = "is relative, and the working directory was removed; specify an absolute path"
         raise InvalidInput(field, problem) from None
 
 
@@ -282,7 +283,7 @@ def sync_name(path: Path) -> None:
     try:
         sync_folder(path.parent)
     except PermissionError as error:
-        log.info("the name of %s may be lost in a power cut: %s", path, error)
+        log.info("the name of %s may be lost in a power failure: %s", path, error)
 
 
 @contextmanager

@@ -91,7 +91,7 @@ class ForkGate:
                 return False
             log.warning(
                 "forked while another thread was loading a library or copying a store, after "
-                "waiting %g s for it; the child may wait for that thread for ever",
+                "waiting %g s for it; the child may wait for that thread forever",
                 FORK_SECONDS,
             )
         return True
@@ -137,7 +137,7 @@ class Handover:
         try:
             if not look.poll(HANDOVER_SECONDS * 1000):
                 log.warning(
-                    "a forked child did not begin within %g s; if this process closes the store "
+                    "a forked child did not start within %g s; if this process closes the store "
                     "before that, the child cannot use it",
                     HANDOVER_SECONDS,
                 )

@@ -43,7 +43,9 @@ def default_path(environ: Mapping[str, str] = os.environ) -> str:
     try:
         here = os.getcwd()
     except FileNotFoundError:
-        problem = "is not given, and the working folder was removed; give an absolute path"
+        problem = (
+            "is not specified, and the working directory was removed; specify an absolute path"
+        )
         raise _invalid(problem) from None
     root = next(filter(_is_store, (os.path.join(folder, NAME) for folder in _upwards(here))), None)
     if root is None:
@@ -119,7 +121,7 @@ def _refuse_foreign(root: str) -> None:
 
         raise StoreUnusable(
             Path(root),
-            "belongs to another user, so it is used only if you name it: with --root,"
+            "belongs to another user, so you must specify it explicitly: with --root,"
             f" MemoryManager(root) or {VARIABLE}",
         )
 
@@ -168,7 +170,7 @@ def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
         return Path(named) / "memento"
     home = os.path.expanduser("~")
     if not os.path.isabs(home):
-        raise _invalid("needs a folder for derived files; set MEMENTO_CACHE")
+        raise _invalid("requires a folder for derived files; set MEMENTO_CACHE")
     return Path(home, "Library/Caches" if sys.platform == "darwin" else ".cache", "memento")
 
 
@@ -178,6 +180,8 @@ def _data_folder(environ: Mapping[str, str]) -> str:
         return named
     home = os.path.expanduser("~")
     if not os.path.isabs(home):
-        raise _invalid(f"is not given, and there is no home folder; give it, or set {VARIABLE}")
+        raise _invalid(
+            f"is not specified, and there is no home folder; specify it, or set {VARIABLE}"
+        )
     kept = "Library/Application Support" if sys.platform == "darwin" else ".local/share"
     return os.path.join(home, kept)

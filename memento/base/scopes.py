@@ -54,15 +54,15 @@ def parse_namespace(labels: str | Sequence[str]) -> tuple[str, ...]:
     parts = (labels,) if isinstance(labels, str) else tuple(labels)
     parts = tuple(composed(part) if isinstance(part, str) else part for part in parts)
     if not parts:
-        raise InvalidScope("namespace", "needs at least one label")
+        raise InvalidScope("namespace", "requires at least one label")
     if len(parts) > MAX_LABELS:
-        raise InvalidScope("namespace", f"has {len(parts)} labels, more than {MAX_LABELS}")
+        raise InvalidScope("namespace", f"has {len(parts)} labels; the maximum is {MAX_LABELS}")
     for label in parts:
         if not isinstance(label, str) or not label.strip():
             raise InvalidScope("namespace", f"label {_shown(label)} is not a non-empty string")
         _check("namespace", label)
     if sum(map(len, parts)) > MAX_NAMESPACE:
-        raise InvalidScope("namespace", f"labels of more than {MAX_NAMESPACE} characters together")
+        raise InvalidScope("namespace", f"the labels exceed {MAX_NAMESPACE} characters in total")
     return parts
 
 
@@ -143,6 +143,6 @@ def _shown(value: object) -> str:
 
 def _check(field: str, value: str) -> None:
     if len(value) > MAX_LABEL:
-        raise InvalidScope(field, f"longer than {MAX_LABEL} characters")
+        raise InvalidScope(field, f"is longer than {MAX_LABEL} characters")
     if not value.isprintable():
-        raise InvalidScope(field, f"{value!r:.60} has characters that cannot be printed")
+        raise InvalidScope(field, f"{value!r:.60} contains unprintable characters")

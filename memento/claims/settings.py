@@ -12,8 +12,8 @@ class Conflicts:
     """Settings for statements that conflict.
 
     Attributes:
-        pairs: Maximum number of earlier statements to compare with a new one, >= 0; 0 turns
-            comparison off.
+        pairs: Maximum number of earlier statements to compare with a new statement, >= 0; 0
+            disables the comparison.
     """
 
     pairs: int = 12

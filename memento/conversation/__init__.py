@@ -86,7 +86,7 @@ class outlived:  # noqa: N801 - used as a function, as ``contextlib.suppress``
         """Log an outage and end it; let everything else pass."""
         if self._strict or not isinstance(error, OUTAGES):
             return False
-        log.error("the agent goes on without %s: %s", self._what, error)
+        log.error("the agent continues without %s: %s", self._what, error)
         return True
 
 
@@ -156,6 +156,6 @@ def _filters(filters: object) -> dict[str, Any]:
     for name in filters:
         if name not in Filtering.__annotations__:
             raise InvalidInput(
-                "filters", f"has no {shown(name)}; it takes the same filters as ``list``"
+                "filters", f"{shown(name)} is not a filter; the filters are those of ``list``"
             )
     return dict(filters)

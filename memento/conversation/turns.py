@@ -164,7 +164,9 @@ def _turn_of(message: object, where: str) -> Turn:
         name = said.fields.get("id", said.fields.get("uuid"))
         turn = Turn(said.text, said.role, name, actor, trust)
     else:
-        raise InvalidInput(where, f"must be a Turn, a mapping or a text, not {type_name(message)}")
+        raise InvalidInput(
+            where, f"must be a Turn, a mapping or a string, not {type_name(message)}"
+        )
     if not isinstance(turn.text, str):
         raise InvalidInput(where, f"text must be a string, not {type_name(turn.text)}")
     if not isinstance(turn.id, str | None):

@@ -34,7 +34,7 @@ class Association:
     links.
 
     Attributes:
-        rate: How much one joint use strengthens a link, [0, 1]; 0 for no links.
+        rate: How much each joint use strengthens a link, [0, 1]; 0 for no links.
         budget: Maximum total strength of the links from one memory, > 0. Links that exceed it are
             scaled down with each use.
     """

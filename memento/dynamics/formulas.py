@@ -202,11 +202,12 @@ class Effect:
     Attributes:
         use: Initial weight of past use, [0, 1.5]. Each namespace then learns its own weight from
             feedback, and also how much small differences in evidence should count, [0.5, 1].
-        learn: Whether to learn these two; if not, they are ``use`` and 1 in every namespace.
+        learn: Whether to learn these two weights; otherwise, they are ``use`` and 1 in every
+            namespace.
         bound: Maximum combined effect, in nats, [0, 10]. A memory whose evidence is better by more
             than twice this amount is never overtaken.
-        rivals: How much a hit loses in worth when another hit about the same subject was used
-            instead, [0, 1]; 0 for nothing.
+        rivals: How much worth a hit loses when another hit about the same subject was used instead,
+            [0, 1]; 0 for none.
     """
 
     use: float = 0.3

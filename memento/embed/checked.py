@@ -32,11 +32,11 @@ def require_texts(texts: Sequence[str]) -> list[str]:
         raise InvalidInput("texts", "must be a list of strings, not one string")
     for position, text in enumerate(texts):
         if not isinstance(text, str) or not text:
-            raise InvalidInput("texts", f"number {position} is empty or not a string")
+            raise InvalidInput("texts", f"item {position} is empty or not a string")
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise InvalidInput("texts", f"number {position} holds a lone surrogate") from error
+            raise InvalidInput("texts", f"item {position} contains a lone surrogate") from error
     return list(texts)
 
 
@@ -144,7 +144,8 @@ def openai_server() -> tuple[str, str | None]:
     api_key = os.environ.get("OPENAI_API_KEY") or None
     if api_key is None and base_url == OPENAI_URL:
         raise InvalidInput(
-            "embedder", "has no key: set OPENAI_API_KEY, or OPENAI_BASE_URL to another server"
+            "embedder",
+            "has no API key: set OPENAI_API_KEY, or set OPENAI_BASE_URL to a different server",
         )
     return base_url, api_key
 
@@ -167,8 +168,8 @@ def openai_dim(model: str) -> int:
         known = ", ".join(KNOWN_DIMS)
         raise InvalidInput(
             "dim",
-            f"the vector length of {model!r:.60} is not known, only those of {known}; for another"
-            " model pass OpenAIEmbedder(model, dim=...)",
+            f"the vector length of {model!r:.60} is unknown (known models: {known}); pass "
+            "OpenAIEmbedder(model, dim=...)",
         )
     return KNOWN_DIMS[model]
 

@@ -159,4 +159,4 @@ def _read_manifest(folder: Path) -> _Manifest:
     except OSError as error:
         raise EmbedderError(f"{path}: cannot be read ({error.strerror}); {REPAIR}") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise EmbedderError(f"{path}: not the manifest of a model; {REPAIR}") from error
+        raise EmbedderError(f"{path}: is not a model manifest; {REPAIR}") from error

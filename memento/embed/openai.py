@@ -155,25 +155,26 @@ class OpenAIEmbedder:
             rows = np.array([item["embedding"] for item in items], dtype=np.float64)
         except (ValueError, KeyError, TypeError) as error:
             raise EmbedderError(
-                f"{self._url}: the answer is not a list of embeddings; is this an "
+                f"{self._url}: the response is not a list of embeddings; is this an "
                 "OpenAI-compatible server?"
             ) from error
         if places != list(range(len(pieces))):
             raise EmbedderError(
-                f"{self._url}: {len(pieces)} texts sent, vectors for {len(places)} came back"
+                f"{self._url}: the server returned vectors for {len(places)} of {len(pieces)} texts"
             )
         return self._unit(rows)
 
     def _unit(self, rows: NDArray[np.float64]) -> NDArray[np.float32]:
         if rows.ndim != 2 or rows.shape[1] != self.dim:  # noqa: PLR2004 - rows and columns
             raise EmbedderError(
-                f"{self.name}: vectors of length {rows.shape[-1]} came back; "
-                f"expected {self.dim}: set dim to the length of the model's vectors"
+                f"{self.name}: the server returned vectors of length {rows.shape[-1]} instead of "
+                f"{self.dim}; set dim to the length of the model's vectors"
             )
         norms = np.linalg.norm(rows, axis=1, keepdims=True)
         if not (np.isfinite(norms) & (norms > 0)).all():
             raise EmbedderError(
-                f"{self.name}: a vector is zero or not finite; check the model on the server"
+                f"{self.name}: the server returned a vector that is zero or not finite; check "
+                "the model on the server"
             )
         unit: NDArray[np.float32] = (rows / norms).astype(np.float32)
         return unit
@@ -185,18 +186,19 @@ class OpenAIEmbedder:
             if response is not None and response.status_code == self._httpx.codes.OK:
                 return response
             if response is not None and response.status_code not in RETRY_STATUSES:
-                raise EmbedderError(f"{self._url}: {problem}; check the key, model and address")
+                raise EmbedderError(f"{self._url}: {problem}; check the API key, model and address")
             wait = _wait(response, attempt)
             if attempt == self._retries or wait > LONGEST_WAIT:
                 break
             self._sleep(wait)
-        raise EmbedderError(f"{self._url}: {problem} after {attempt + 1} tries; try again later")
+        tried = f"{attempt + 1} attempt{'s' if attempt else ''}"
+        raise EmbedderError(f"{self._url}: {problem} after {tried}; try again later")
 
     def _try(self, request: dict[str, Any]) -> tuple[Any, str]:
         try:
             response = self._connected().post(self._url, json=request, headers=self._headers)
         except self._httpx.RequestError as error:
-            return None, f"no answer ({type(error).__name__}: {error})"
+            return None, f"no response ({type(error).__name__}: {error})"
         return response, f"HTTP {response.status_code} {_server_message(response)}".rstrip()
 
     def _connected(self) -> Any:

@@ -129,7 +129,7 @@ def load_model(
         import sentence_transformers  # noqa: PLC0415 - an extra, and slow to import
     except ImportError as missing:
         raise MissingExtra("sentence-transformers", "sentence-transformers") from missing
-    help_ = "give the name of a model on the Hugging Face Hub, or a folder"
+    help_ = "specify the name of a model on the Hugging Face Hub, or a folder"
     with failing_as(error, f"sentence-transformers cannot load {model!r}; {help_}"):
         return getattr(sentence_transformers, kind)(model, device=device)
 
@@ -150,12 +150,14 @@ def _window(model: Any, prompt: str) -> int | None:
         return None
     if not getattr(model.tokenizer, "is_fast", False):
         raise EmbedderError(
-            "the model has a limited window and a tokenizer without offsets: a long text would "
-            "be cut; choose a model with a fast tokenizer"
+            "the model has a limited context window and a tokenizer without offsets, so long "
+            "texts would be truncated; choose a model with a fast tokenizer"
         )
     window = int(limit) - SPARE_TOKENS - len(model.tokenizer(prompt)["input_ids"])
     if window < 1:
-        raise InvalidInput("prompt", f"leaves no room in a window of {limit} tokens")
+        raise InvalidInput(
+            "prompt", f"leaves no room for text in a context window of {limit} tokens"
+        )
     return window
 
 

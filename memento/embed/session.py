@@ -94,7 +94,7 @@ class OnnxModel:
             return _open(self._folder, self._name, self._threads)
         except Exception as error:  # onnxruntime and tokenizers raise types of their own
             raise EmbedderError(
-                f"{self._folder}: the model cannot be loaded by this onnxruntime or tokenizers "
+                f"{self._folder}: the installed onnxruntime or tokenizers cannot load the model "
                 f"({error}); upgrade them, or choose another embedder"
             ) from error
 
@@ -109,7 +109,7 @@ def _verify(path: Path, expected: str) -> None:
         raise EmbedderError(f"{path}: cannot be read ({error.strerror}); {REPAIR}") from error
     if found != expected:
         raise EmbedderError(
-            f"{path}: damaged: its sha256 is {found[:12]}…, expected {expected[:12]}…; {REPAIR}"
+            f"{path}: is damaged: its SHA-256 is {found[:12]}…, expected {expected[:12]}…; {REPAIR}"
         )
 
 

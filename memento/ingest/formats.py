@@ -154,8 +154,8 @@ def detect(path: str | Path | Item) -> Format:
         for _ in values(item):
             pass  # if it is not JSON, this says where
         raise place.error(
-            "has no known shape: it is no export that memento reads, no message or list of "
-            "messages, and has no field text; name its fields with --map text=FIELD"
+            "is not in a known format: it is not an export that memento reads, a message or a "
+            "list of messages, and it has no field `text`; map its fields with --map text=FIELD"
         )
     return found
 
@@ -218,7 +218,7 @@ def format_of(item: Item, given: Format | str | None, how: How) -> Format:
         kind = detect(item)
     if how.map and kind not in (Format.CSV, Format.DRAFTS):
         raise InvalidInput(
-            "map", f"is for tables and JSON records, and {item.place.text} is {kind.called}"
+            "map", f"applies to tables and JSON records, but {item.place.text} is {kind.called}"
         )
     return kind
 

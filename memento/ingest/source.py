@@ -92,7 +92,7 @@ class Item:
         if isinstance(path, Item):
             return path
         if "\0" in str(path):
-            raise InvalidInput("path", "holds a NUL character")
+            raise InvalidInput("path", "contains a NUL character")
         size = path.stat().st_size if path.is_file() else 0
         name, folder = path.name or str(path), path.absolute().parent
         return cls(
@@ -273,7 +273,7 @@ def lines(path: Path | Item, most: int = LINE_BYTES) -> Iterator[tuple[FilePlace
         for number, line in enumerate(iter(lambda: stream.readline(most + 1), b""), 1):
             place = FilePlace(f"{item.place.text}:{number}")
             if len(line) > most:
-                raise place.error(f"is longer than {most:,} bytes; break the line")
+                raise place.error(f"is longer than {most:,} bytes; split the line")
             yield place, reading.text(line, place, first=number == 1)
 
 
@@ -288,7 +288,7 @@ class _Decoder:
         """Decode a line and drop its line end."""
         text = self._decoded(line, place, first=first)
         if "\0" in text:
-            raise place.error("holds a NUL character; is it a text file?")
+            raise place.error("contains a NUL character; is it a text file?")
         return text.rstrip("\r\n")
 
     def _decoded(self, line: bytes, place: FilePlace, *, first: bool) -> str:
@@ -355,7 +355,7 @@ def _streamed(
             source.held = 0
             yield (place.at(number) if is_list else place), value
     except (ijson.JSONError, UnicodeDecodeError, OverflowError) as error:
-        raise place.error(f"is not JSON ({error})") from error
+        raise place.error(f"is not valid JSON ({error})") from error
 
 
 class _Joined:
@@ -371,7 +371,7 @@ class _Joined:
         self._start = self._start[size:]
         self.held += len(data)
         if self.held > RECORD_BYTES:
-            raise self._place.error(f"has a record of more than {RECORD_BYTES:,} bytes")
+            raise self._place.error(f"contains a record of more than {RECORD_BYTES:,} bytes")
         return data
 
 
@@ -395,7 +395,7 @@ def bounded(path: Path | Item, place: FilePlace) -> Iterator[str]:
     for _, line in lines(item, most):
         left -= len(line) + 1
         if left < 0:
-            raise place.error(f"unpacks to more than {most:,} bytes; make it JSON Lines")
+            raise place.error(f"unpacks to more than {most:,} bytes; convert it to JSON Lines")
         yield line
 
 
@@ -404,7 +404,7 @@ def _parsed(text: str, place: FilePlace) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         line = f"line {error.lineno}, " if "\n" in text else ""
-        raise place.error(f"is not JSON ({error.msg}, {line}column {error.colno})") from error
+        raise place.error(f"is not valid JSON ({error.msg}, {line}column {error.colno})") from error
     except (ValueError, RecursionError) as error:  # a number too long, nesting too deep
         raise place.error(f"is not readable JSON ({error})") from error
 

@@ -57,7 +57,7 @@ def found(named: str | Path) -> list[Item]:
     if str(named) == "-":
         return [_standard_input()]
     if "\0" in str(named):
-        raise InvalidInput("path", "holds a NUL character")
+        raise InvalidInput("path", "contains a NUL character")
     if path.is_dir():
         return _in_folder(path)
     if not path.exists() and has_magic(str(named)):
@@ -99,7 +99,7 @@ def _in_folder(folder: Path) -> list[Item]:
         )
         if len(tree) > MEMBERS:
             raise FilePlace(str(folder)).error(
-                f"has more than {MEMBERS:,} files; give a part of it"
+                f"has more than {MEMBERS:,} files; specify a subfolder"
             )
     return [*tree.values()]
 
@@ -130,7 +130,7 @@ def _in_archive(path: Path) -> list[Item]:
         archive = zipfile.ZipFile(file)
     except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError) as error:
         file.close()
-        raise place.error(f"is no archive that can be unpacked: {error}") from error
+        raise place.error(f"is not an archive that can be unpacked: {error}") from error
     finalize(archive, file.close)  # its items read it for as long as they live
     members = [one for one in archive.infolist() if not one.is_dir()]
     if any(one.filename == "[Content_Types].xml" for one in members):
@@ -159,16 +159,16 @@ def _check_member(one: zipfile.ZipInfo, place: FilePlace) -> None:
     here = place.at(one.filename[:200])
     parts = one.filename.replace("\\", "/").split("/")
     if one.filename.startswith(("/", "\\")) or ".." in parts or ":" in parts[0]:
-        raise here.error("has a name that leads out of the archive; it was not unpacked")
+        raise here.error("has a path that leads out of the archive; it was not unpacked")
     if len(parts) > MAX_DEPTH:
-        raise here.error(f"lies more than {MAX_DEPTH} folders deep")
+        raise here.error(f"is nested more than {MAX_DEPTH} folders deep")
     if one.file_size > MEMBER_BYTES:
         raise here.error(f"unpacks to more than {MEMBER_BYTES:,} bytes; unpack it yourself")
     if one.file_size > SMALL and one.file_size > RATIO * max(one.compress_size, 1):
         raise here.error(f"unpacks to more than {RATIO} times its size; unpack it yourself")
     kind = S_IFMT(one.external_attr >> 16)  # 0 if it was not packed on Unix
     if kind not in (0, S_IFREG):
-        raise here.error("is a link or a device, and no file")
+        raise here.error("is a link or a device, not a file")
 
 
 def _unpacked(archive: zipfile.ZipFile, one: zipfile.ZipInfo) -> BinaryIO:
@@ -264,7 +264,7 @@ def survey(
     looked = Survey((), parse_scope(scope), member(Trust, "trust", trust), name, how)
     every = [one for named in files for one in _things(named, given, how)]
     if name is not None and sum(len(one.items) for one in every) > 1:
-        raise InvalidInput("name", "names one file, and there are several")
+        raise InvalidInput("name", "applies to a single file, but there are several")
     watch = _Watch(sum(item.size for one in every for item in one.items), progress)
     counted = (_counted(looked, one, watch) for one in every)
     return replace(looked, found=tuple(counted))
@@ -295,7 +295,7 @@ def _things(named: str | Path, given: Format | None, how: How) -> Iterator[Found
         yield Found(str(named), None, (), problem=error.problem)
         return
     if not items:
-        yield Found(str(named), None, (), problem=f"{named}: holds no files")
+        yield Found(str(named), None, (), problem=f"{named}: contains no files")
     alone = len(items) == 1 and "/" not in items[0].name
     looked = [_looked(item, given, how, alone=alone) for item in items]
     exports = {one.items[0]: one for one in looked if one.format in _TREES and not alone}
@@ -347,5 +347,5 @@ def _counted(looked: Survey, one: Found, watch: _Watch) -> Found:
     except InvalidInput as error:
         return replace(one, format=None, problem=error.problem)
     if how.me is not None and one.format in _PEOPLE and not any(mine):
-        how.note(f"nobody in it is called {how.me}")
+        how.note(f"it has no participant named {how.me}")
     return replace(one, count=len(mine), notes=tuple(how.notes))

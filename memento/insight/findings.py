@@ -16,9 +16,9 @@ class Chain:
     """Memories that lead from a name in the question to others through shared names.
 
     Attributes:
-        facts: The memories, in order; the last one is where the chain leads.
+        facts: The memories, in order; the chain leads to the last one.
         names: For each memory, the name that led to it, in lower case and without accents. The
-            first is in the question, each other one in the previous memory.
+            first name is in the question, and each further name is in the previous memory.
         confidence: How well the chain fits the question, [0, 1]; comparable only among chains for
             the same question.
     """
@@ -30,13 +30,13 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A memory in a chain that other memories contradict.
+    """A memory in a chain that is contradicted by other memories.
 
     Attributes:
         memory: The memory in the chain.
-        others: Visible memories that say something else.
-        reason: ``other value`` if they are older and give another value for the same thing;
-            ``contradicts`` if they are linked that way.
+        others: Visible memories that contradict it.
+        reason: ``other value`` if they are older and give a different value for the same thing;
+            ``contradicts`` if they have such a link.
     """
 
     memory: Memory
@@ -52,9 +52,9 @@ class Reasoning:
         question: The question as given.
         names: The names in the question that occur in memories.
         chains: Chains of evidence, best first; no chain is part of another.
-        conflicts: Memories in the chains that other memories contradict.
+        conflicts: Memories in the chains that are contradicted by other memories.
         gaps: Words of the question that no chain covers.
-        hits: What ``retrieve`` finds if there is no chain; otherwise None.
+        hits: The result of ``retrieve`` if there is no chain; otherwise None.
     """
 
     question: str
@@ -102,7 +102,7 @@ class Moment:
     """An event in the history of a memory, or one that the memory describes.
 
     Attributes:
-        at: When, UTC.
+        at: When it happened, UTC.
         what: ``occurred`` when it happened or was said; ``recorded`` when it was stored; otherwise
             the ``Reason`` for which one of its states ended.
         memory: The memory as it is now.
@@ -123,8 +123,8 @@ class Lineage:
 
     Attributes:
         memory: The memory.
-        parents: The memories that it was derived from, if they are stored and neither forgotten nor
-            in quarantine.
+        parents: The memories from which it was derived, if they are stored and neither forgotten
+            nor in quarantine.
         lost: Ids of the other parents.
         derived: Visible memories that were derived from it, in order of arrival.
         versions: Its states, oldest first.
@@ -169,9 +169,9 @@ class Entry:
 
     Attributes:
         memory: The memory.
-        turns: The visible memories that it was derived from.
+        turns: The visible memories from which it was derived.
         earlier: Earlier values of its slot, oldest first.
-        until: When the last statement that was learned from it was superseded, as ``Hit.until``.
+        until: When the last statement learned from it was superseded; see ``Hit.until``.
     """
 
     memory: Memory
@@ -188,8 +188,8 @@ class Dossier:
 
     Attributes:
         topic: The topic as given.
-        entries: The memories, most relevant first. A turn that another entry was derived from
-            appears only there.
+        entries: The memories, most relevant first. A turn from which another entry was derived
+            appears only in that entry.
         confidence: Estimated probability that anything is known about the topic, [0, 1].
     """
 
@@ -224,14 +224,13 @@ class Health:
     Attributes:
         active: Number of active memories.
         kinds: Number of active memories, by kind.
-        without_source: Number of active memories that name neither a session, an actor nor a
-            source.
+        without_source: Number of active memories without a session, an actor or a source.
         quarantined: Number of memories waiting for approval.
         conflicts: Pairs of active memories that contradict each other.
         overdue: Active memories that are no longer valid or are past their due date.
         unused: Number of memories older than 30 days that have never been returned.
         oldest_rule: The active, unconfirmed rule that has been unchanged the longest, or None.
-        junk: Sources with three or more forgotten memories, by address, with their number.
+        junk: Number of forgotten memories for each source, by address, that has three or more.
         scopes: Number of active memories, by scope.
         signals: Number of active memories that ``observe`` learned, by signal.
     """
@@ -278,7 +277,7 @@ class Wonder:
     Attributes:
         kind: ``conflict``, ``unanswered``, ``overdue``, ``slot``, ``stale`` or ``name``.
         question: What to ask.
-        memories: The memories that show it.
+        memories: The memories that reveal the gap.
     """
 
     kind: str

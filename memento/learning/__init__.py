@@ -425,7 +425,7 @@ def _turns(
 def _directed(text: object, scope: str, condition: str | None) -> Lesson:
     """Make the lesson of a rule that is stated outright."""
     if not isinstance(text, str):
-        raise InvalidInput("rules", f"must be texts, not {type_name(text)}")
+        raise InvalidInput("rules", f"must be strings, not {type_name(text)}")
     span = signals.Span(0, len(text), text)
     said = signals.Candidate(span, signals.Signal.RULE, 1.0, sure=True)
     if len(text) > split.LONGEST:  # as observe does: no sentence, so nothing is read from it

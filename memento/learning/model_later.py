@@ -65,7 +65,7 @@ OUTSIDE = frozenset({"unreachable", "refused", "timeout"})
 """Failures that are not due to the message, unless the one before it had a reply."""
 MORE_SECONDS = 1.0
 """Time for the thread to end after its request was abandoned."""
-FULL = f"{model_rows.MOST} messages of this namespace wait for the model"
+FULL = f"{model_rows.MOST} messages of this namespace are waiting for the language model"
 
 
 def let_wait(
@@ -256,7 +256,7 @@ class Attendant:
         except StoreClosed:
             return  # what was taken was given back
         except Exception as error:  # noqa: BLE001 - one message stops no other
-            _log(error, "messages wait for the language model")
+            _log(error, "messages are waiting for the language model")
             self._rest()
             with suppress(MementoError):  # else another process takes it when the time is up
                 self._give_back(self._rests_until + PAUSE)
@@ -290,7 +290,7 @@ class Attendant:
         except StoreClosed:
             raise
         except Exception as error:  # noqa: BLE001 - one message stops no other
-            _log(error, "a message could not be shown to the language model")
+            _log(error, "a message could not be sent to the language model")
             outside = isinstance(error, StoreError) and not isinstance(error, StoreUnusable)
             self._put_off(taken, "error", outside=outside)
         self._taken = None
@@ -421,7 +421,7 @@ class Attendant:
         if not model_rows.swap(session, one, None):
             return
         moment = from_micros(one.since).isoformat()
-        log.warning("a message of %s was not shown to the language model: %s", moment, reason)
+        log.warning("a message of %s was not sent to the language model: %s", moment, reason)
         detail = {"reason": reason, "attempts": last.attempts}
         memories.record(session, one.ns, self._engine.now(), Event.LLM_FAILED, one.docid, detail)
 

@@ -51,19 +51,20 @@ class Filtering(TypedDict, total=False):
     Attributes:
         tier: One tier or several.
         kind: One kind or several.
-        scope: One path or several: memories that apply there, whether in this scope, below it or
-            above it.
+        scope: One path or several: memories that apply there, whether they are in this scope, below
+            it or above it.
         within: One path or several: memories in this scope or below it. ``""`` is everywhere.
         session: One session or several.
         tag: Memories that have this tag, or all of several.
         any_tag: Memories that have at least one of these tags.
-        where: Conditions on the metadata, all of which must hold. A key with a value must have that
-            value, with a list one of its values; None matches null or a missing key. A nested field
-            is ``{"a": {"b": 1}}`` or ``{"a.b": 1}``: if no field is called ``a.b``, the dots
-            separate names. Operators: ``{"price": {"$gt": 3, "$lte": 9}}``, with ``$gt``, ``$gte``,
-            ``$lt``, ``$lte``, ``$eq``, ``$ne``, ``$in``, ``$nin`` and ``$exists`` (True or False).
-            ``$ne`` and ``$nin`` also match a missing key. Numbers are compared with numbers, and
-            strings with strings by code point; a field of another type is outside every range.
+        where: Conditions on the metadata, all of which must hold. A field must equal the value
+            given or, for a list, one of its items; None matches null or a missing key. A nested
+            field is written ``{"a": {"b": 1}}`` or ``{"a.b": 1}``: if no field is named ``a.b``,
+            the dots separate names. Operators: ``{"price": {"$gt": 3, "$lte": 9}}``, with ``$gt``,
+            ``$gte``, ``$lt``, ``$lte``, ``$eq``, ``$ne``, ``$in``, ``$nin`` and ``$exists`` (True
+            or False). ``$ne`` and ``$nin`` also match a missing key. Numbers are compared with
+            numbers, and strings with strings by code point; a field of another type never matches a
+            range.
         key: Memories that fill this slot, or one of several.
         actor: Memories said by this actor, or by one of several.
         role: Memories said in this chat role, or in one of several.
@@ -71,7 +72,7 @@ class Filtering(TypedDict, total=False):
             an exact address, as in ``Source.uri``.
         ids: Only these memories, at most 100,000.
         without: All memories except these, at most 100,000 ids.
-        pinned: Only pinned memories (True), or only others (False).
+        pinned: Only pinned memories (True) or only unpinned ones (False).
         since: Earliest ``occurred_at``, inclusive.
         until: Latest ``occurred_at``, exclusive.
     """
@@ -293,7 +294,9 @@ def _below_key(where: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[Con
         elif wanted:
             yield from _below_key(wanted, names)
         else:
-            raise InvalidInput("where", f"{shown(key)} has no condition; see {EXISTS!r}")
+            raise InvalidInput(
+                "where", f"{shown(key)} has no condition; to match any value, use {EXISTS!r}"
+            )
 
 
 def _is_operator(key: object) -> bool:
@@ -321,14 +324,14 @@ def _operation(names: tuple[str, ...], word: object, value: Any) -> Condition:
         return Condition(names, ONE_OF if word == EQUAL else NONE_OF, (_scalar(key, value),))
     if word in (ONE_OF, NONE_OF):
         if not isinstance(value, list | tuple | set | frozenset):
-            raise InvalidInput("where", f"{shown(key)}: {word} needs a list, not {shown(value)}")
+            raise InvalidInput("where", f"{shown(key)}: {word} requires a list, not {shown(value)}")
         read = _choices if word == ONE_OF else _options
         return Condition(names, word, read(key, value))
     if word == EXISTS:
         return Condition(names, word, (check_flag(f"where.{EXISTS}", value),))
     bound = _scalar(key, value)
     if bound is None or isinstance(bound, bool):
-        problem = f"{shown(key)}: {word} needs a number or a string, not {shown(value)}"
+        problem = f"{shown(key)}: {word} requires a number or a string, not {shown(value)}"
         raise InvalidInput("where", problem)
     return Condition(names, word, (bound,))
 
@@ -337,7 +340,7 @@ def _choices(key: object, value: object) -> tuple[Scalar, ...]:
     """Read the values of which a field must have one; refuse an empty list: nothing matches."""
     options = _options(key, value)
     if not options:
-        problem = f"{shown(key)} lists no value, so nothing could match; leave the condition out"
+        problem = f"{shown(key)} has an empty list, which matches nothing; omit the condition"
         raise InvalidInput("where", problem)
     return options
 
@@ -353,9 +356,9 @@ def _scalar(key: object, value: object) -> Scalar:
     if isinstance(value, str):
         return storable("where", value)
     if isinstance(value, int) and abs(value) > MAX_INTEGER:
-        raise InvalidInput("where", f"{shown(key)}: the integer is too large to compare with")
+        raise InvalidInput("where", f"{shown(key)}: the integer is too large to be compared")
     if isinstance(value, float) and math.isnan(value):
-        raise InvalidInput("where", f"{shown(key)}: nan equals nothing")
+        raise InvalidInput("where", f"{shown(key)}: NaN is not equal to anything")
     if value is None or isinstance(value, int | float):
         return value
     raise InvalidInput("where", f"{shown(key)} must be compared with scalars, not {shown(value)}")

@@ -57,7 +57,8 @@ def folder_of(address: str | Path) -> Path:
     if is_server(address):
         raise InvalidInput(
             "root",
-            "is the address of a PostgreSQL server, where this is not possible; give a folder",
+            "is the address of a PostgreSQL server, which does not support this operation; "
+            "specify a folder",
         )
     if is_service(address):
         raise InvalidInput("root", "is the address of a service; pass it to `memento.connect`")

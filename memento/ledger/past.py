@@ -94,9 +94,9 @@ def read(db: Session, ns: int, moment: int, docids: Sequence[int] | None = None)
     if begins is not None and moment < begins:
         raise InvalidInput(
             "known_at",
-            f"is before {from_micros(begins).isoformat()}, when the recording of this store"
-            " begins: it was set back to an earlier moment (restore with at), and lost all that"
-            " was recorded in between",
+            f"is before {from_micros(begins).isoformat()}, when the recorded history of this "
+            "store begins: the store was restored to an earlier state (restore with at), which "
+            "discarded everything recorded in between",
         )
     changed: dict[int, Row] = {}
     absent, damaged = set(_later(db, ns, moment, docids)), []

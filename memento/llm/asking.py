@@ -102,7 +102,7 @@ def _complete(model: Synthesizer, task: Task, seconds: float) -> Reply:
         raise SynthesisFailed(STOPPED, f"{model.name}: the store is being closed") from None
     except TooLate:
         raise SynthesisFailed(
-            "timeout", f"{model.name}: no reply in {seconds:g} s", calls=task.attempts
+            "timeout", f"{model.name}: no reply within {seconds:g} s", calls=task.attempts
         ) from None
     except Exception as error:  # a custom model may raise anything
         problem = f"{model.name}: {type(error).__name__}"

@@ -171,7 +171,9 @@ def _full_name(model: object, *, with_server: bool) -> str:
     if with_server and provider not in ("openai", "anthropic"):
         return f"openai-chat:{model}"  # such as "qwen3:8b" of Ollama
     if not colon or not name:
-        raise InvalidInput("model", f"{model!r} needs its provider, as in openai:gpt-5-mini")
+        raise InvalidInput(
+            "model", f"{model!r} requires a provider prefix, such as openai:gpt-5-mini"
+        )
     return f"openai-chat:{name}" if provider == "openai" else model
 
 
@@ -201,13 +203,13 @@ def _told(error: Exception) -> tuple[SynthesisFailed, bool]:
 
     if isinstance(error, ModelHTTPError):
         status = error.status_code
-        problem = f"HTTP {status}; check the key, the name of the model and the address"
+        problem = f"HTTP {status}; check the API key, model name and address"
         return SynthesisFailed("refused", problem), status in RETRIED
     if isinstance(error, UnexpectedModelBehavior):
-        return SynthesisFailed("invalid", "the reply is not the JSON that was asked for"), True
+        return SynthesisFailed("invalid", "the reply is not the requested JSON"), True
     if isinstance(error, ModelAPIError | OSError):
         late = isinstance(error, TimeoutError) or "timed out" in str(error).lower()
         if late:
-            return SynthesisFailed("timeout", "no reply in time"), True
+            return SynthesisFailed("timeout", "the request timed out"), True
         return SynthesisFailed("unreachable", "the server cannot be reached"), True
     return SynthesisFailed("error", type(error).__name__), False

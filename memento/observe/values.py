@@ -43,8 +43,8 @@ class Candidate:
         reasons: Names of the checks and cues that applied.
         turn_id: Id of the memory that contains the message, or None.
         tags: Labels that it would have.
-        parents: Ids of the memories whose words the text contains: the message, and the turn before
-            it if the text quotes it.
+        parents: Ids of the memories from which the text is taken: the message and, if the text
+            quotes it, the turn before.
     """
 
     text: str
@@ -91,7 +91,7 @@ class Learned:
         span: The sentence in the message, word for word.
         action: The outcome.
         replaced: Ids of the memories that it superseded.
-        contradicts: Ids of memories that it contradicts and that stay active.
+        contradicts: Ids of memories that it contradicts and that remain active.
     """
 
     memory: Memory
@@ -111,10 +111,11 @@ class ForgetRequest:
 
     Attributes:
         span: The sentence in the message, word for word.
-        about: What to forget, in the user's words; ``""`` if they only point at it.
-        forgotten: Ids of the memories that were hidden; ``restore`` brings each back. The turn that
-            asks is hidden as well, and is among them only if it is itself all that was found.
-        found: Ids of memories that may be meant but were left alone; pass the right ones to
+        about: What to forget, in the user's words; ``""`` if the request only refers to it
+            indirectly.
+        forgotten: Ids of the memories that were hidden, for ``restore``. The turn that contains the
+            request is also hidden, and is included only if nothing else was found.
+        found: Ids of memories that may be meant but were not hidden; pass the right ones to
             ``forget_many(ids=...)``.
     """
 
@@ -131,14 +132,14 @@ class Assistance:
     Attributes:
         mode: ``assist`` or ``full``.
         model: Name of the model.
-        sent: Number of user messages that it was sent.
-        unsent: Number of messages that it should have been sent but was not; see ``failure``.
+        sent: Number of user messages sent to it.
+        unsent: Number of messages that should have been sent to it but were not; see ``failure``.
         accepted: Number of sentences that were learned because it selected them.
-        dropped: Number of ignored items in its replies, by reason; see
+        dropped: Number of items in its replies that were ignored, by reason; see
             ``memento.observe.pointing``.
         failure: Why the model could not finish, see ``SynthesisFailed``; ``full`` if too many
-            messages are waiting for it; None if nothing failed. Messages that it did not see were
-            handled without it.
+            messages are waiting for it; None if nothing failed. Messages that were not sent to it
+            were processed without it.
         problem: A description of the failure, or ``""``.
         calls: Number of requests sent.
         tokens_in: Number of tokens sent.
@@ -176,18 +177,20 @@ class Observation:
     Attributes:
         turns: The memories of the turns, in order; empty with ``keep=False``.
         learned: The statements that were stored or repeated, in order.
-        doubtful: Statements that ``observe`` was not sure about; ``rules.confirm`` stores one. A
-            doubtful statement that gives a new value for something known is stored anyway.
-        forget: Requests to forget, and what they hid.
+        doubtful: Statements that ``observe`` was not sure about; ``rules.confirm`` stores such a
+            statement. A doubtful statement that gives a new value for something known is stored
+            anyway.
+        forget: Requests to forget something, and the memories that they hid.
         feedback: Praise (``praised``) and criticism (``faulted``) of the assistant, in order.
-        vetoed: Number of sentences that a check rejected, by reason.
+        vetoed: Number of sentences rejected by a check, by reason.
         skipped: Number of sentences that were skipped because they look pasted.
-        known: Whether all user messages had been observed before, so that nothing was done.
-        change: Number of the change for ``undo``; None without a change. If the language model
-            added to it, ``undo(run=change)`` takes back both.
+        known: Whether all user messages had already been observed, in which case nothing was done.
+        change: Number of the change for ``undo``; None if nothing changed. If the language model
+            also contributed, ``undo(run=change)`` undoes both.
         language: ISO 639-1 code of the last message that was read; ``""`` if unknown.
         how: How statements were detected: ``model``, ``ngrams``, ``cues`` or ``none``.
-        took: Seconds for each stage: ``read``, ``write`` and, with a language model, ``model``.
+        took: Duration of each stage in seconds: ``read``, ``write`` and, with a language model,
+            ``model``.
         model: What the language model contributed; None in the mode ``off``.
         pending: Number of messages waiting to be sent to the language model.
     """

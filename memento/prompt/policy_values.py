@@ -44,7 +44,7 @@ class Dropped:
 
     Attributes:
         id: Its id.
-        zone: The zone in which it would be.
+        zone: The zone in which it would appear.
         reason: Why: ``budget`` or ``conflict``.
     """
 
@@ -58,12 +58,12 @@ class Conflict:
     """Two rules that cannot both be followed.
 
     Attributes:
-        winner: Id of the one that is shown, or of the first one if both are shown.
-        loser: Id of the other one.
+        winner: Id of the rule that is shown, or of the first rule if both are shown.
+        loser: Id of the other rule.
         key: The slot of the winner; None if it has none.
-        reason: Why: ``trust`` (the other one comes from a less trusted source), ``locked``,
-            ``narrower scope``, ``condition holds`` or ``newer``; or ``undecided``, and both are
-            shown.
+        reason: Why the winner is shown: ``trust`` (the other rule comes from a less trusted
+            source), ``locked``, ``narrower scope``, ``condition holds`` or ``newer``; ``undecided``
+            if both are shown.
     """
 
     winner: str
@@ -74,18 +74,18 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The text of a policy for a prompt.
+    """A policy rendered for a prompt.
 
     Attributes:
-        text: Head and tail, one after the other.
-        head: The part that stays the same, byte for byte, through a session: zones 1 to 5. Put it
-            into the system message.
+        text: The head followed by the tail.
+        head: The part that stays the same, byte for byte, throughout a session: zones 1 to 5. Put
+            it into the system message.
         tail: The part for this moment and message: zones 6 to 10. Put it after the last message.
-        memories: The memories that it shows, in order.
+        memories: The memories that it contains, in order.
         dropped: The memories left out, each with its reason.
-        conflicts: Rules that cannot both be followed; never resolved silently.
+        conflicts: Pairs of rules that cannot both be followed; they are never resolved silently.
         tokens: Estimated tokens of the text.
-        fingerprint: Digest of the head: equal for equal bytes.
+        fingerprint: Digest of the head; identical heads have the same digest.
         over_budget: Whether the locked rules alone exceed the budget of the head.
     """
 
@@ -105,7 +105,7 @@ class Policy:
         return self.text
 
     def explain(self) -> str:
-        """Return which memory is in which zone, and why others are not, one per line."""
+        """Return the zone of each memory, and why others were left out, one per line."""
         lines = [f"zone {one.zone} ({ZONES[one.zone]}): {one.id}" for one in self.memories]
         lines += [f"left out of zone {one.zone}: {one.id}, {one.reason}" for one in self.dropped]
         for one in self.conflicts:

@@ -1,4 +1,4 @@
-"""A memory that a service has open, with the methods of ``MemoryManager``.
+"""A store that a service has open, with the methods of ``MemoryManager``.
 
 There is no list of methods here: each of `ROUTES` becomes a method of its class, with the signature
 and the documentation of the local method. Values and errors are the same as locally. Two things
@@ -72,16 +72,16 @@ def connect(
     namespace: str | Sequence[str] | None = None,
     timeout: float = SECONDS,
 ) -> RemoteMemory:
-    """Return the memory of a service: everything that ``MemoryManager`` has, over HTTP.
+    """Connect to a service: everything that ``MemoryManager`` offers, over HTTP.
 
     Args:
         url: Address of the service, ``https://…`` or ``unix:/path``; None for ``$MEMENTO_URL``.
-        token: A token of the service; None for ``$MEMENTO_TOKEN``. A Unix socket needs none.
-        namespace: Labels of a namespace that the token sees; None for its own.
-        timeout: Most seconds that a call may take. One that waits longer raises `Unanswered`.
+        token: A token of the service; None for ``$MEMENTO_TOKEN``. A Unix socket requires no token.
+        namespace: Labels of a namespace that the token allows; None for the token's own.
+        timeout: Maximum number of seconds that a call may take; a longer call raises `Unanswered`.
 
     Raises:
-        InvalidInput: If the address is none.
+        InvalidInput: If the address is invalid.
         MissingExtra: If httpx is not installed.
     """
     return RemoteMemory(url, token=token, namespace=namespace, timeout=timeout)
@@ -110,11 +110,11 @@ class Link:
         """The store folder, which the service reveals only to its owner.
 
         Raises:
-            NotHere: If the service does not tell.
+            NotHere: If the service does not reveal it.
         """
         told = (self._about or {}) if self.closed else self.about()
         if "root" not in told:
-            raise NotHere(f"only the owner of {self.address} knows the folder of its store")
+            raise NotHere(f"{self.address} reveals its store folder only to its owner")
         return Path(told["root"])
 
     @property
@@ -182,7 +182,9 @@ class Link:
         try:
             return route.read_result(answer.json() if said is None else json.loads(said))
         except (ValueError, TypeError, KeyError) as error:
-            raise ServiceError(f"{route.name}: the answer is none of this version") from error
+            raise ServiceError(
+                f"{route.name}: the response does not match this version of memento"
+            ) from error
 
     def _send(self, route: Route, arguments: dict[str, Any], name: str, source: Any) -> Any:
         """Send a file as the body of a call."""
@@ -235,7 +237,7 @@ class Link:
                     pause, end, Unanswered(f"{self.address} cannot be reached: {error}"), error
                 )
             except httpx.HTTPError as error:
-                lost = Unanswered(f"{self.address} gave no answer: {error!r}")
+                lost = Unanswered(f"{self.address} did not respond: {error!r}")
                 self._rest(pause, end if again else 0.0, lost, error)
             except RuntimeError as error:
                 raise StoreClosed(self.address) from error
@@ -262,7 +264,9 @@ def _problem(answer: httpx.Response) -> MementoError:
     except ValueError:
         problem = None
     if not isinstance(problem, dict):
-        return ServiceError(f"the service answered {answer.status_code}, and is none of memento's")
+        return ServiceError(
+            f"the server responded with status {answer.status_code} and is not a memento service"
+        )
     return error_of(problem)
 
 
@@ -291,7 +295,7 @@ def _value(name: str, value: Any) -> str:
     try:
         return json.dumps(value.id if isinstance(value, Named | Loop) else plain(value))
     except RecursionError as error:
-        raise InvalidInput(name, "is nested too deep to be sent") from error
+        raise InvalidInput(name, "is nested too deeply to be sent") from error
     except (TypeError, ValueError) as error:  # or a number of thousands of digits
         raise InvalidInput(name, f"cannot be sent: {error}") from error
 
@@ -315,12 +319,12 @@ def _path(name: str, file: Any) -> Path | None:
         try:
             os.fsencode(file)
         except ValueError as error:
-            raise InvalidInput(name, f"is no name of a file: {error}") from error
+            raise InvalidInput(name, f"is not a valid file name: {error}") from error
         if "\0" not in str(file):
             return Path(file)
     elif hasattr(file, "read") or hasattr(file, "write"):
         return None
-    raise InvalidInput(name, "must be the name of a file, or an open stream")
+    raise InvalidInput(name, "must be a file name or an open stream")
 
 
 @contextmanager
@@ -370,7 +374,7 @@ def _method(route: Route) -> Callable[..., Any]:
 def _absent(name: str, why: str, method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def refuse(*_: Any, **__: Any) -> Any:
-        raise NotHere(f"{name} does not work through a service: {why}")
+        raise NotHere(f"{name} is not available through a service: {why}")
 
     return refuse
 
@@ -488,12 +492,12 @@ class RemoteMemory(_Remote):
 
     Args:
         url: Address of the service, ``https://…`` or ``unix:/path``; None for ``$MEMENTO_URL``.
-        token: A token of the service; None for ``$MEMENTO_TOKEN``. A Unix socket needs none.
-        namespace: Labels of a namespace that the token sees; None for its own.
-        timeout: Most seconds that a call may take. One that waits longer raises `Unanswered`.
+        token: A token of the service; None for ``$MEMENTO_TOKEN``. A Unix socket requires no token.
+        namespace: Labels of a namespace that the token allows; None for the token's own.
+        timeout: Maximum number of seconds that a call may take; a longer call raises `Unanswered`.
 
     Raises:
-        InvalidInput: If the address is none.
+        InvalidInput: If the address is invalid.
         MissingExtra: If httpx is not installed.
     """
 
@@ -531,7 +535,7 @@ def _client(url: str, token: str | None, seconds: float) -> httpx.Client:
     """Return the HTTP client for a service.
 
     Raises:
-        InvalidInput: If the address is none.
+        InvalidInput: If the address is invalid.
         MissingExtra: If httpx is not installed.
     """
     try:
@@ -540,7 +544,9 @@ def _client(url: str, token: str | None, seconds: float) -> httpx.Client:
         raise MissingExtra("serve", "httpx") from error
     scheme, _, path = url.partition(":")
     if scheme not in ("http", "https", "unix") or not path:
-        raise InvalidInput("url", f"{url!r:.60} is no address: http://…, https://… or unix:/path")
+        raise InvalidInput(
+            "url", f"{url!r:.60} is not an address of the form http://…, https://… or unix:/path"
+        )
     transport = httpx.HTTPTransport(uds=path) if scheme == "unix" else None
     headers = {} if token is None else {"authorization": f"Bearer {token}"}
     base = "http://localhost" if scheme == "unix" else url

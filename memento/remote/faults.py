@@ -88,7 +88,7 @@ def error_of(problem: Mapping[str, Any]) -> MementoError:
     kind = kinds().get(name)
     detail = problem.get("detail") or problem.get("title") or "the service gave no reason"
     if kind is None:
-        return ServiceError(f"the service answered {problem.get('status')}: {detail}")
+        return ServiceError(f"the service responded with status {problem.get('status')}: {detail}")
     hints = hints_of(kind)
     facts = problem.get("facts") or {}
     error = kind.__new__(kind, detail)

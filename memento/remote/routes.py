@@ -86,13 +86,13 @@ _MAY = {
 WHOLE = frozenset({"store.backup", "store.namespaces"})
 """Methods that show several namespaces; only for callers that may see the whole store."""
 HERE = {
-    "close": "it ends the connection alone",
-    "of": "it only names another namespace",
-    "documents.ingest": "it reads files of this machine; `add_many` the drafts in them",
-    "insight.snapshot": "it is `known_at` of other methods",
-    "feedback.loop": "it is `feedback.open_loop`",
-    "store.move": "it opens another store from the service's machine; run it there",
-    "store.sync_vault": "it keeps a folder of the store's own machine; run it there",
+    "close": "it only closes the client's connection",
+    "of": "it only selects another namespace",
+    "documents.ingest": "it reads local files; pass their drafts to `add_many` instead",
+    "insight.snapshot": "use `known_at` of other methods instead",
+    "feedback.loop": "use `feedback.open_loop` instead",
+    "store.move": "it opens another store on the service's machine; run it there",
+    "store.sync_vault": "it syncs a folder on the store's own machine; run it there",
 }
 """Methods that are not served, and why."""
 UNSENT = frozenset({"progress", "count_tokens"})
@@ -176,7 +176,7 @@ class Route:
         """
         for name in given:
             if name not in self.arguments:
-                raise InvalidInput(name, f"is no argument of {self.name}")
+                raise InvalidInput(name, f"is not an argument of {self.name}")
         for name, one in self.arguments.items():
             if one.default is Parameter.empty and name not in given:
                 raise InvalidInput(name, "is missing")

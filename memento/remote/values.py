@@ -175,13 +175,13 @@ def _first(several: list[Convert], value: Any) -> Any:
             return read(value)
         except (TypeError, ValueError, KeyError):
             continue
-    raise TypeError(f"{value!r:.60} does not fit")
+    raise TypeError(f"{value!r:.60} has an invalid value or type")
 
 
 def _object(kind: Any, exact: bool, value: Any) -> Any:
     hints = _hints(kind)
     if not isinstance(value, dict) or (exact and not value.keys() <= hints.keys()):
-        raise TypeError(f"is no {kind.__name__}")
+        raise TypeError(f"is not a valid {kind.__name__}")
     known = {name: one for name, one in value.items() if name in hints}
     return kind(**{name: reader(hints[name], exact=exact)(one) for name, one in known.items()})
 
@@ -195,13 +195,13 @@ def _hints(kind: Any) -> dict[str, Any]:
 
 def _typed(parts: Mapping[str, Convert], value: Any) -> Any:
     if not isinstance(value, dict):
-        raise TypeError("is no object")
+        raise TypeError("is not an object")
     return {name: parts[name](one) for name, one in value.items()}
 
 
 def _list(kind: Any, read: Convert, value: Any) -> Any:
     if not isinstance(value, list):
-        raise TypeError("is no list")
+        raise TypeError("is not a list")
     return kind(map(read, value))
 
 
@@ -216,7 +216,7 @@ def _mapping(read_key: Convert, read: Convert, value: Any) -> Any:
 
 def _one_of(several: tuple[Any, ...], value: Any) -> Any:
     if value not in several:
-        raise ValueError(f"{value!r:.60} is none of {several}")
+        raise ValueError(f"{value!r:.60} is not one of {several}")
     return value
 
 
@@ -228,7 +228,7 @@ def _array(value: Any) -> Any:
 
 def _is(kinds: tuple[type, ...], value: Any) -> Any:
     if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-        raise TypeError(f"{value!r:.60} does not fit")
+        raise TypeError(f"{value!r:.60} has an invalid value or type")
     return value
 
 

@@ -113,7 +113,7 @@ def _connected(
         try:
             opened, answer = _asked(path, line, end)
         except (FileNotFoundError, ConnectionError, BlockingIOError):
-            pass  # nobody listens yet, or the queue of connections is full
+            pass  # no process is listening yet, or the queue of connections is full
         except (OSError, ValueError) as error:  # or a time-out
             raise Unreachable(f"{path}: {error}") from error
         else:
@@ -123,7 +123,7 @@ def _connected(
             opened.close()
         now = time.monotonic()
         if not start or now >= end:
-            raise Unreachable(f"{path}: nobody listens")
+            raise Unreachable(f"{path}: no process is listening")
         if now - started > STARTED_AGAIN and (lock := locked(root)) is not None:
             started = now
             _start(root, lock)
@@ -221,7 +221,7 @@ def _folder() -> str:
     except OSError as error:
         raise Unreachable(f"{folder}: {error.strerror}") from error
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != me or found.st_mode & 0o077:
-        raise Unreachable(f"{folder}: is not a folder of yours alone")
+        raise Unreachable(f"{folder}: is not a folder that only you can access")
     return folder
 
 

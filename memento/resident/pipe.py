@@ -135,7 +135,7 @@ class Pipe:
             self._connect()
         except Unreachable as error:
             for number in list(self._waiting):
-                self._fail(number, f"the memory cannot be reached: {error}")
+                self._fail(number, f"the memory process cannot be reached: {error}")
 
     def _fail(self, number: str | int, problem: str) -> None:
         """Answer a request with an error, in place of the process."""
@@ -163,7 +163,9 @@ class Pipe:
         if (number := next(iter(self._waiting), None)) is not None:
             self._deaths[number] = self._deaths.get(number, 0) + 1
             if self._deaths[number] >= TRIES:
-                self._fail(number, "the memory ended three times during this call; see its log")
+                self._fail(
+                    number, "the memory process ended three times during this call; see its log"
+                )
 
     def _answered(self, line: bytes) -> None:
         message = json.loads(line)

@@ -206,7 +206,7 @@ class Resident:
         if len(self._clients) >= MOST:
             with suppress(OSError), opened:
                 opened.sendall(
-                    json.dumps({"error": f"has {MOST} clients already"}).encode() + b"\n"
+                    json.dumps({"error": f"already has {MOST} clients"}).encode() + b"\n"
                 )
             return
         thread = threading.Thread(target=self._serve, args=(opened,), daemon=True)
@@ -241,7 +241,7 @@ class Resident:
                 raise ValueError  # noqa: TRY301 - no call, or of another store
             name, newer = TABLE[asked["call"]], _newer(asked.get("version"))
         except (ValueError, LookupError, TypeError, RecursionError):
-            return {"error": "is no call that is known here"}
+            return {"error": "is not a known call"}
         if newer:
             self.leave()
         return {"gone": True} if self._leaving.is_set() else self._handled(name, asked)

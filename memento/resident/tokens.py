@@ -106,7 +106,7 @@ def add(
 
     def added(known: list[Token]) -> list[Token]:
         if any(one.name == name for one in known):
-            raise InvalidInput("name", f"{name!r} has a token; revoke it first")
+            raise InvalidInput("name", f"{name!r} already has a token; revoke it first")
         return [*known, made]
 
     _change(root, added)
@@ -156,7 +156,7 @@ def listed(root: Path) -> list[Token]:
     except FileNotFoundError:
         return []
     except (OSError, ValueError, TypeError) as error:
-        raise StoreUnusable(path, f"holds no tokens: {error}") from error
+        raise StoreUnusable(path, f"is not a valid token file: {error}") from error
 
 
 @lru_cache(maxsize=16)

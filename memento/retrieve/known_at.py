@@ -220,8 +220,8 @@ class PastSearcher(Searcher):
             missing.setdefault(LEDGER, damaged(self._world.past.damaged))
         if (more := len(self._world.reworded) - MOST_REWORDED) > 0:
             missing[HISTORY] = (
-                f"{len(self._world.reworded):,} memories had other words then; the oldest {more:,}"
-                " of them cannot be found by words or meaning"
+                f"{len(self._world.reworded):,} memories had a different text then; the oldest "
+                f"{more:,} of them cannot be found by word or semantic search"
             )
         return replace(found, missing=missing)
 

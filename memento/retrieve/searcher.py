@@ -260,7 +260,7 @@ class Searcher:
         """Return a message: how many memories are not embedded yet, and what helps."""
         cure = self._trouble(ns).get("embedder", "flush(wait=True) waits for them")
         are = "memory is" if owed == 1 else "memories are"
-        return f"{count} {are} still to be embedded; {cure}"
+        return f"{count} {are} waiting to be embedded; {cure}"
 
     def _name_server(self, ns: int, missing: dict[str, str]) -> None:
         """Report a Chroma server that does not work; exact search answers instead."""
@@ -588,7 +588,7 @@ def _unit(
     if asked.ndim != 1 or not np.isfinite(asked).all():
         raise InvalidInput("vector", "must be one row of finite numbers")
     if len(asked) != embedding.dim:
-        raise EmbeddingMismatch(embedding.identity, f"one of {len(asked)} dimensions")
+        raise EmbeddingMismatch(embedding.identity, f"one with {len(asked)} dimensions")
     length = float(np.linalg.norm(asked))
     if not length:
         raise InvalidInput("vector", "is all zeros")

@@ -109,7 +109,7 @@ def joined(
     )
     missing = dict(own.missing)
     if any(one.missing for one in others):
-        missing[SHARED] = "not all of what other namespaces share could be searched"
+        missing[SHARED] = "some memories shared by other namespaces could not be searched"
     sure = max(one.confidence for one in (own, *others))
     return Retrieval(own.query, tuple(hits), missing, sure if hits else 0.0, own.took)
 

@@ -63,9 +63,11 @@ def caller_of(root: Path, authorization: str) -> Caller:
     scheme, _, given = authorization.partition(" ")
     found = tokens.holder(root, given.strip()) if scheme.lower() in _SCHEMES else None
     if found is None:
-        raise NotAllowed("give a valid token: `Authorization: Bearer TOKEN`", known=False)
+        raise NotAllowed("a valid token is required: `Authorization: Bearer TOKEN`", known=False)
     if found.scope:
-        raise NotAllowed(f"the token works in the scope {found.scope} alone, which is for agents")
+        raise NotAllowed(
+            f"the token is limited to the scope {found.scope}, so it is valid only for agents"
+        )
     labels = tuple(found.namespace.split("/")) if found.namespace else ()
     return Caller(found.name, labels, Rights(found.rights), Trust(found.trust))
 
@@ -97,12 +99,16 @@ def allow(caller: Caller, route: Route) -> None:
         UntrustedSource: If its trust is too low for the method.
     """
     if not caller.rights.includes(route.rights):
-        raise NotAllowed(f"{route.name} needs the right to {route.rights}")
+        raise NotAllowed(f"{route.name} requires the {route.rights} right")
     if route.name in WHOLE and caller.labels:
-        raise NotAllowed(f"{route.name} is about the whole store")
+        raise NotAllowed(
+            f"{route.name} applies to the whole store, but the token is limited to a namespace"
+        )
     least = {Acts.USER: Trust.USER, Acts.AGENT: Trust.AGENT}.get(route.acts)
     if least is not None and Trust.outranks(least, caller.trust):
-        raise UntrustedSource("source", f"{route.name} needs a token that is trusted as {least}")
+        raise UntrustedSource(
+            "source", f"{route.name} requires a token with the trust class {least}"
+        )
 
 
 def limited(caller: Caller, route: Route, bound: Mapping[str, Any]) -> dict[str, Any]:
@@ -115,7 +121,7 @@ def limited(caller: Caller, route: Route, bound: Mapping[str, Any]) -> dict[str,
     """
     said = dict(bound)
     if said.get("all_namespaces") and caller.labels:
-        raise NotAllowed("the token does not see all namespaces")
+        raise NotAllowed("the token does not allow all namespaces")
     if "with_namespace" in said:
         _see(caller, parse_namespace(said["with_namespace"]))
     if caller.trust is Trust.USER or route.acts is not Acts.SOURCE:
@@ -125,7 +131,7 @@ def limited(caller: Caller, route: Route, bound: Mapping[str, Any]) -> dict[str,
             default = route.arguments[name].default
             said[name] = _capped(said.get(name, default), caller.trust)
     if said.get("assistant") is not None and Trust.outranks(Trust.AGENT, caller.trust):
-        raise UntrustedSource("assistant", "needs a token that is trusted as agent")
+        raise UntrustedSource("assistant", "requires a token with the trust class agent")
     if "items" in said:
         said["items"] = [*_capped_items(said["items"], caller.trust)]
     if said.get("messages") is not None:
@@ -157,4 +163,4 @@ def _capped_items(items: Any, most: Trust) -> Iterator[Draft]:
         elif isinstance(item, str):
             yield Draft(item, source=most)
         else:  # not the arguments of `add`
-            raise InvalidInput(f"items[{number}]", "must be a text or the arguments of add")
+            raise InvalidInput(f"items[{number}]", "must be a string or the arguments of add")

@@ -169,7 +169,7 @@ class Service:
             return then(result)
 
         if self.calls >= limits.calls:
-            raise TooMuch("calls", f"{limits.calls:,} calls wait", 1.0)
+            raise TooMuch("calls", f"{limits.calls:,} calls are already waiting", 1.0)
         patient = said.get("wait") or said.get("timeout")
         searches = route.rights is Rights.READ and method not in SHORT and not patient
         job = (self._readers if searches else self._writers).submit(work)
@@ -180,10 +180,12 @@ class Service:
             return await asyncio.wait_for(asyncio.shield(running), most)
         except TimeoutError as error:
             if job.cancel():
-                problem = f"{method} had no turn within {most:g} s; nothing was done"
+                problem = f"{method} could not start within {most:g} s; nothing was done"
                 raise Unanswered(problem) from error
             running.add_done_callback(_seen)
-            raise Unanswered(f"{method} took longer than {most:g} s; it goes on") from error
+            raise Unanswered(
+                f"{method} took longer than {most:g} s; it is still running"
+            ) from error
         finally:
             self.calls -= 1
 
@@ -270,13 +272,17 @@ class _Door:
         hosts = self._settings.hosts
         host = headers.get(b"host", b"").decode("latin-1").lower()
         if hosts and host not in hosts:
-            return "this service has another name; see `memento serve --host`"
+            return "this host name is not accepted; see `memento serve --host`"
         origin = headers.get(b"origin")
         if origin is None or not hosts:
             return ""
         said = origin.decode("latin-1").lower()
         own = {f"{scheme}://{host}" for scheme in ("http", "https")}
-        return "" if said in own | self._settings.origins else "pages of other sites may not call"
+        return (
+            ""
+            if said in own | self._settings.origins
+            else "requests from pages of other sites are not allowed"
+        )
 
 
 async def _counted(service: Service, route: Route, request: Request) -> Response:
@@ -339,7 +345,7 @@ def _check_type(request: Request, wanted: str) -> None:
     """Require a content type, one that a form on another site cannot send."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != wanted:
-        raise HTTPException(415, f"send it as {wanted}")
+        raise HTTPException(415, f"the content type must be {wanted}")
 
 
 def _object(body: bytes) -> dict[str, Any]:
@@ -348,7 +354,7 @@ def _object(body: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise HTTPException(400, "the body is not JSON") from error
     if not isinstance(said, dict):
-        raise HTTPException(400, "the body is no JSON object")
+        raise HTTPException(400, "the body is not a JSON object")
     return said
 
 
@@ -400,7 +406,7 @@ async def _metrics(service: Service, request: Request) -> Response:
     """Answer with counters for Prometheus; only for callers that may see the whole store."""
     request.state.caller = caller = service.caller(request)
     if not caller.is_owner:
-        raise NotAllowed("metrics are about the whole store")
+        raise NotAllowed("metrics cover the whole store, but the token is limited to a namespace")
     stats: Stats = await service.call(caller, "store.stats", {})
     return Response(service.metrics.text(stats, service.streams), media_type=TYPE)
 
@@ -416,7 +422,7 @@ async def _stream(service: Service, request: Request) -> Response:
     labels = namespace_of(caller, request.headers.get(HEADER))
     most = service.settings.limits.streams
     if service.streams >= most:
-        raise TooMuch("streams", f"{most} streams are open", 1.0)
+        raise TooMuch("streams", f"{most} streams are already open", 1.0)
     last = request.headers.get("last-event-id")
     after = None if last is None else last_seen(last)
 
@@ -491,5 +497,5 @@ async def _failed(_: Request, error: Exception) -> Response:
     """Report an unexpected error only by a number, under which the log has the details."""
     number = uuid4().hex
     log.error("request %s failed", number, exc_info=error)
-    problem = {"type": "about:blank", "title": "a fault of the service", "status": 500}
+    problem = {"type": "about:blank", "title": "internal error of the service", "status": 500}
     return _problem({**problem, "detail": f"see the log of the service for request {number}"})

@@ -63,7 +63,7 @@ class Limits:
         """
         k, query = said.get("k"), said.get("query")
         if isinstance(k, int) and k > self.k:
-            raise InvalidInput("k", f"must be at most {self.k:,} through a service")
+            raise InvalidInput("k", f"must be at most {self.k:,} when calling a service")
         if isinstance(query, str) and len(query) > self.query:
             raise InvalidInput("query", f"must have at most {self.query:,} characters")
 
@@ -120,11 +120,11 @@ class Once:
             InvalidInput: If the key was used for another call, or is empty or too long.
         """
         if not 0 < len(key) <= _LONGEST_KEY:
-            raise InvalidInput("Idempotency-Key", f"must have 1 to {_LONGEST_KEY} characters")
+            raise InvalidInput("Idempotency-Key", f"must be 1 to {_LONGEST_KEY} characters long")
         known = self._answers.get((caller, key))
         if known is not None and not _failed(known[1]):
             if known[0] != said:
-                raise InvalidInput("Idempotency-Key", "was given with another call")
+                raise InvalidInput("Idempotency-Key", "was already used with a different call")
             found: T = await asyncio.shield(known[1])
             return found
         future = asyncio.ensure_future(call())

@@ -54,7 +54,7 @@ def last_seen(last: str) -> tuple[int, int]:
     try:
         seq, change = map(int, last.split("."))
     except ValueError as error:
-        raise InvalidInput("Last-Event-ID", "is none of this stream") from error
+        raise InvalidInput("Last-Event-ID", "is not an event id of this stream") from error
     return seq, change
 
 

@@ -91,7 +91,7 @@ async def _answered(
 
 
 async def _absent(_: Request) -> Response:
-    raise NotHere("memento has no such thing as mem0's profiles, exports, summaries and feedback")
+    raise NotHere("memento has no equivalent of mem0's profiles, exports, summaries or feedback")
 
 
 async def _ping(asked: Asked) -> Said:
@@ -183,7 +183,7 @@ async def _history(asked: Asked) -> list[Said]:
 async def _delete_all(asked: Asked) -> Said:
     user, filters = _filters(asked.said)
     if not asked.said.keys() & _WHO:
-        raise InvalidInput("user_id", "name whose memories are to be deleted")
+        raise InvalidInput("user_id", "specify whose memories to delete")
     await asked.call(user, "forget_many", within="", **filters)
     return {"message": "Memories deleted successfully!"}
 
@@ -246,7 +246,7 @@ def _filters(said: Mapping[str, Any]) -> tuple[str | None, Said]:
     user = asked.pop("user_id", None)
     if unknown := asked.keys() - _FILTERS.keys():
         known = ", ".join(sorted({"user_id", *_FILTERS}))
-        raise InvalidInput("filters", f"{min(unknown)!r:.40} is none of {known}")
+        raise InvalidInput("filters", f"{min(unknown)!r:.40} is not one of {known}")
     return user, {_FILTERS[name]: value for name, value in asked.items()}
 
 

@@ -37,7 +37,10 @@ _PROBLEM = {
     "type": "object",
     "required": ["type", "title", "status"],
     "properties": {
-        "type": {"type": "string", "description": "urn:memento:error: and the name of the error"},
+        "type": {
+            "type": "string",
+            "description": "urn:memento:error: followed by the name of the error",
+        },
         "title": {"type": "string"},
         "status": {"type": "integer"},
         "detail": {"type": "string"},
@@ -45,9 +48,9 @@ _PROBLEM = {
     },
 }
 _HEADERS = {
-    "Memento-Namespace": "labels joined with /, each percent-encoded; the token's own by default",
-    "Memento-Timeout": "seconds that the call may take",
-    "Idempotency-Key": "a repeated call with the same key does nothing again",
+    "Memento-Namespace": "labels joined with /, each percent-encoded; default: the token's own",
+    "Memento-Timeout": "maximum duration of the call in seconds",
+    "Idempotency-Key": "a repeated call with the same key is not executed again",
 }
 
 
@@ -83,7 +86,7 @@ def _operation(route: Route, named: dict[str, Schema]) -> Schema:
         "operationId": route.name,
         "tags": [route.name.rpartition(".")[0] or "memory"],
         "summary": first,
-        "description": f"{rest.strip()}\n\nNeeds the right to {route.rights}.".strip(),
+        "description": f"{rest.strip()}\n\nRequires the {route.rights} right.".strip(),
         "parameters": [
             {"name": name, "in": "header", "description": said, "schema": {"type": "string"}}
             for name, said in _HEADERS.items()
@@ -185,13 +188,15 @@ def _others() -> Schema:
         "/v1/about": {"get": _get("The service, the token and its namespace.", _answer(told))},
         "/v1/changes/stream": {
             "get": _get(
-                "What is stored and changed, as it happens: server-sent events.",
+                "A stream of changes to the store as server-sent events.",
                 _answer({"type": "string"}, kind="text/event-stream"),
             )
         },
-        "/livez": {"get": _get("Whether the process lives.", _answer(told), free=True)},
+        "/livez": {"get": _get("Whether the process is alive.", _answer(told), free=True)},
         "/readyz": {
-            "get": _get("Whether calls are answered; 503 if not.", _answer(told), free=True)
+            "get": _get(
+                "Whether the service can handle calls; 503 if not.", _answer(told), free=True
+            )
         },
         "/metrics": {
             "get": _get("Counters for Prometheus.", _answer({"type": "string"}, kind="text/plain"))

@@ -64,7 +64,7 @@ def place_of(text: str) -> Place:
         return Place("", 0, os.path.abspath(text.removeprefix("unix:")))  # noqa: PTH100 - a socket's
     host, _, port = text.rpartition(":")
     if not port.isdecimal() or int(port) > _HIGHEST_PORT:
-        raise InvalidInput("--listen", f"{text!r:.60} is no PORT, HOST:PORT nor unix:PATH")
+        raise InvalidInput("--listen", f"{text!r:.60} is not PORT, HOST:PORT or unix:PATH")
     return Place(host.strip("[]") or LOOPBACK[0], int(port), "")
 
 
@@ -88,9 +88,9 @@ def _unix(path: Path) -> socket.socket:
     if path.is_socket():
         with socket.socket(socket.AF_UNIX) as probe:
             if probe.connect_ex(str(path)) == 0:
-                raise OSError(f"another one listens at {path}")
+                raise OSError(f"another process is listening at {path}")
     elif path.exists():
-        raise OSError(f"{path} is no socket")
+        raise OSError(f"{path} is not a socket")
     made = socket.socket(socket.AF_UNIX)
     coming = path.with_name(f"{path.name}.new")
     coming.unlink(missing_ok=True)

@@ -552,7 +552,7 @@ def moment_of(text: str, now: datetime, *, ahead: bool = False) -> datetime:
             return at if at.tzinfo else at.replace(tzinfo=now.tzinfo)
         return _named(said, now, ahead=ahead)
     except (ValueError, OverflowError):
-        raise ValueError(f"{text!r:.60} is not a moment such as {EXAMPLES}") from None
+        raise ValueError(f"{text!r:.60} is not a date or time such as {EXAMPLES}") from None
 
 
 def _named(said: str, now: datetime, *, ahead: bool) -> datetime:

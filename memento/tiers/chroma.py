@@ -226,7 +226,10 @@ class Collections:
                     not _among(row, near) for (row, _), near in zip(part, hits, strict=True)
                 )
             if lost > int(len(stored) * MISSES_ALLOWED):
-                return f"{lost} of {len(stored)} stored vectors do not find themselves"
+                return (
+                    f"{lost} of {len(stored)} stored vectors are not found by a search for "
+                    "themselves"
+                )
         return None
 
     def _find(self, name: str) -> Any | None:
@@ -265,7 +268,7 @@ class ChromaFolder(Collections):
         super().__init__()
         self._folder, self._path = folder, str(folder)
         if self._path in _forked:
-            raise ChromaFault("it was open when this process was forked", damage=False)
+            raise ChromaFault("it was already open when this process was forked", damage=False)
         self._used: set[str] = set()  # collections whose index is laid out
         self._writing = threading.Lock()
         with faults():
@@ -388,15 +391,15 @@ def blank(index: Path) -> None:
     """
     header = read_regular(index / "header.bin")
     if len(header) < HEADER.size:
-        raise ChromaFault("header.bin is cut short", damage=True)
+        raise ChromaFault("header.bin is truncated", damage=True)
     version, _, places, rows, row_bytes = HEADER.unpack_from(header)
     if version != VERSION or rows > places or not row_bytes:
-        problem = "header.bin is damaged, or has a layout that memento does not know"
+        problem = "header.bin is damaged or has an unknown layout"
         raise ChromaFault(problem, damage=True)
     parts = {index / ROWS_FILE: rows * row_bytes, index / "length.bin": rows * LENGTH_BYTES}
     for path, used in parts.items():
         if path.stat(follow_symlinks=False).st_size < used:
-            problem = f"{path.name} is shorter than the {rows} rows it should hold"
+            problem = f"{path.name} is too short for the {rows} rows it should contain"
             raise ChromaFault(problem, damage=True)
     for path, used in parts.items():
         fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)

@@ -200,7 +200,10 @@ def _refuse_old(asking: Any) -> None:
     numbers = tuple(map(int, re.findall(r"\d+", version)[: len(OLDEST)]))
     if numbers < OLDEST:
         oldest = ".".join(map(str, OLDEST))
-        raise ChromaFault(f"version {version} is refused; {oldest} is the oldest", damage=False)
+        raise ChromaFault(
+            f"version {version} is not supported; {oldest} is the oldest supported version",
+            damage=False,
+        )
 
 
 class ServerTier(Index):
@@ -282,7 +285,7 @@ class ServerTier(Index):
         if mark is None or mark not in self._ledger.read(vectors.generations):
             return "there was none"
         if (identity := server.identity(mark)) != self._identity:
-            return "the server lost it" if identity is None else f"it is of {identity}"
+            return "the server lost it" if identity is None else f"it belongs to {identity}"
         doubt = "it lacks a namespace" if mark == self._doubted else None
         if (damage := server.ailment(self._by_collection(self._samples())) or doubt) is None:
             return None
@@ -375,7 +378,7 @@ def forget(ledger: Ledger, config: ChromaConfig) -> str | None:
     if not (marks := ledger.read(vectors.generations)):
         return None
     if config.url is None:
-        return "its index on a Chroma server has to be deleted; set chroma.url"
+        return "its index on a Chroma server must be deleted; set chroma.url"
     try:
         load()
         server = ServerCollections(config)

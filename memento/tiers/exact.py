@@ -225,14 +225,14 @@ def who_answers(
     (False, 'fewer than 12000 vectors')
     """
     if setting is LongIndex.EXACT:
-        return False, "exact search is asked for"
+        return False, "exact search was requested"
     if setting is LongIndex.AUTO and vectors < CHROMA_FROM:
         return False, f"fewer than {CHROMA_FROM} vectors"
     if allowed is not None and allowed * PASS < vectors:
-        return False, f"the filters leave less than one in {PASS}"
+        return False, f"the filters match fewer than one in {PASS}"
     state, lacking = chroma()
     if state is not LongState.READY:
         return False, f"Chroma is {state} in this process"
     if lacking * LACKS > vectors:
-        return False, f"Chroma lacks more than one in {LACKS}"
+        return False, f"Chroma is missing more than one in {LACKS}"
     return True, "Chroma has the vectors"

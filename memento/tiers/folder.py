@@ -98,7 +98,7 @@ class FolderLock:
             fd = os.open(self._path, flags, 0o600)
             unless_owned.callback(os.close, fd)
             if not _is_lock(fd):
-                problem = "is not a file of this store; give it another name or place, or remove it"
+                problem = "is not a file of this store; rename, move or remove it"
                 raise StoreUnusable(self._path, problem)
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -187,7 +187,7 @@ def why_not(stamp: Stamp | None, there: str, identity: str, mark: str | None) ->
         f"holds vectors of {stamp.identity}": stamp.identity != identity,
         "a copy from another day, or another store's": stamp.mark != mark,
         "changed since it was closed": stamp.left not in {"", there},
-        f"not closed in order ({stamp.unclean} times in a row)": stamp.unclean >= MAX_UNCLEAN,
+        f"not closed properly ({stamp.unclean} times in a row)": stamp.unclean >= MAX_UNCLEAN,
     }
     return next((why for why, holds in doubts.items() if holds), None)
 

@@ -345,7 +345,7 @@ class LongTier(Index):
         if not stamp.left:
             seconds, lock = PROBE_SECONDS, self._lock.fileno()
             if why := probe(self._folder, held, seconds=seconds, lock=lock, cancel=self._closed):
-                raise ChromaFault(f"not closed in order; {why}", damage=True)
+                raise ChromaFault(f"not closed properly; {why}", damage=True)
             blank_all(self._folder)
         if why := self._attach(stamp.unclean + 1).ailment(held):
             raise ChromaFault(why, damage=True)
@@ -399,7 +399,7 @@ class LongTier(Index):
         try:
             chroma.close()
         except ChromaFault as fault:
-            logger.warning("Chroma did not close in order: %s", fault)
+            logger.warning("Chroma did not close properly: %s", fault)
             return
         files.make_private(self._folder)
         if sound and drained:

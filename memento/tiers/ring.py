@@ -189,7 +189,9 @@ class ShortTier:
 
     def _set_aside(self, error: Exception) -> None:
         aside = self._path.with_name(f"{layout.SNAPSHOT}.bad-{in_name(system_clock())}")
-        log.warning("snapshot %s is damaged (%s); set aside as %s", self._path, error, aside.name)
+        log.warning(
+            "snapshot %s is damaged (%s); it was set aside as %s", self._path, error, aside.name
+        )
         try:
             self._path.rename(aside)
         except OSError as refusal:

@@ -155,7 +155,7 @@ class StoreEmbedder:
         if (likeness := self._likeness(model)) < SAME:
             raise EmbeddingMismatch(
                 self.identity,
-                f"{self.identity} with other weights (cosine {likeness:.2f} for one text)",
+                f"{self.identity} with different weights (cosine {likeness:.2f} for one text)",
             )
         if keep and not self._ledger.read_only:
             vector = self._canary().tobytes()

@@ -82,7 +82,7 @@ class Refused:
         mine = [one for line in lines if (one := self._why.get(line))]
         if not mine:
             return None
-        return f"{len(mine)} texts refused, the last one {mine[-1][0]}: {mine[-1][1]}"
+        return f"texts refused: {len(mine)}, most recently {mine[-1][0]}: {mine[-1][1]}"
 
     def unseen(self, sees: Sees) -> int:
         """Count the refused texts in namespaces that a caller does not see."""

@@ -48,14 +48,14 @@ class Backup:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """A store made from a backup.
+    """A store that was restored from a backup.
 
     Attributes:
         root: Its folder.
         memories: Number of memories in it, of every status and namespace.
         taken_at: When the backup was made, UTC; None for a plain copy of a ledger.
         moment: The moment to which it was rolled back, UTC, or None.
-        aside: Where the previous store was moved, or None.
+        aside: The folder to which the previous store was moved, or None.
     """
 
     root: Path
@@ -95,25 +95,24 @@ def restore(
     at: datetime | None = None,
     set_aside: bool = False,
 ) -> Restored:
-    """Make a store from a backup.
+    """Restore a store from a backup.
 
     The full-text index is part of the backup; the snapshot and the long tier are rebuilt in the
     background when the store is opened.
 
     Args:
-        file: A backup, or a copy of a ``ledger.db`` with its ``-wal`` file, if any, beside it.
+        file: A backup, or a copy of a ``ledger.db`` next to its ``-wal`` file, if there is one.
         root: The store folder; created if missing; None for the default of ``MemoryManager``.
         at: Restore the store as of this moment, with a time zone.
         set_aside: If ``root`` contains a store, rename its folder and keep it.
 
     Raises:
-        InvalidInput: If ``at`` is not a moment with a time zone, or ``root`` is not the name of a
-            folder.
+        InvalidInput: If ``at`` has no time zone, or ``root`` is not a valid folder name.
         TargetExists: If ``root`` contains a store and ``set_aside`` is False.
         StoreBusy: If a process has that store open.
         ArchiveDamaged: If the file is not a backup, or is damaged.
-        MomentUnknown: If the state of the store at that moment cannot be rebuilt.
-        StoreFromTheFuture: If a newer memento wrote the backup.
+        MomentUnknown: If the state of the store at that moment cannot be reconstructed.
+        StoreFromTheFuture: If a newer version of memento wrote the backup.
         StoreError: If the store cannot be written.
     """
     source, folder = (
@@ -133,7 +132,8 @@ def restore(
     else:
         raise TargetExists(
             folder,
-            f"holds a store ({there[0]}); restore into another folder, or set it aside"
+            f"already contains a store ({there[0]}); restore into a different folder, or set the "
+            "store aside"
             " (set_aside=True, --set-aside)",
         )
     return Restored(
@@ -216,7 +216,9 @@ def salvage(root: str | Path | None = None) -> Salvaged:
             except OSError as error:
                 raise files.explain_os(ledger, error) from error
             if not found.memories:
-                raise StoreUnusable(ledger, "contains nothing undamaged; restore a backup")
+                raise StoreUnusable(
+                    ledger, "contains nothing that can be salvaged; restore a backup"
+                )
             with files.new_file(target) as draft:
                 tool.write(found, draft)
             return found

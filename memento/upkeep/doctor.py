@@ -48,8 +48,10 @@ _FOLDED = 100
 _READ = 100
 """Memories of each namespace whose statements are read again to be compared."""
 
-STALE = "stale, a later state of them was written and the disk lost it"
-NEWER = "indexed with a text that they never had: perhaps they are stale, and that was their latest"
+STALE = "stale: a later state was written, but the disk lost it"
+NEWER = (
+    "indexed with a text that they never had; they may be stale, and it may be their latest text"
+)
 AGAIN = "restore a backup, or `memento doctor --salvage` and add them again"
 SALVAGE = "`memento doctor --salvage` makes a new ledger of all intact memories"
 
@@ -143,8 +145,8 @@ def _around(ledger: Ledger) -> Iterator[Finding]:
         yield Finding("reserve", ok=False, detail=ledger.reserve_trouble)
     if ledger.locks_lost:
         detail = (
-            "something else in this process closed ledger.db and so dropped the locks on it, such"
-            " as sqlite3.connect, open() or a copy; close this memory and open it again"
+            "other code in this process (such as sqlite3.connect, open() or a file copy) closed "
+            "ledger.db and thereby released its locks; close this manager and open it again"
         )
         yield Finding("locks", ok=True, detail=detail)
     try:
@@ -154,14 +156,15 @@ def _around(ledger: Ledger) -> Iterator[Finding]:
     else:
         if left:
             detail = (
-                f"{', '.join(left)}: not proven to be this store's, so neither changed nor deleted,"
-                " not by erase either; move what is yours elsewhere, and delete the rest yourself"
+                f"{', '.join(left)}: cannot be identified as files of this store, so nothing "
+                "changes or deletes them, not even erase; move any that you need elsewhere, and "
+                "delete the rest yourself"
             )
             yield Finding("other files", ok=False, detail=detail)
     if left := _beside(ledger):
         detail = (
-            f"{', '.join(left)}: beside the store, left by a restore that was killed, unless one is"
-            " running; the next restore removes it if nothing but its own is in it"
+            f"{', '.join(left)}: next to the store, left by a restore that was killed (unless "
+            "one is running); the next restore removes it if it contains only files of a restore"
         )
         yield Finding("beside the store", ok=True, detail=detail)
 
@@ -177,7 +180,7 @@ def _beside(ledger: Ledger) -> list[str]:
 
 def _structure(ledger: Ledger) -> str | Damage:
     problems = ledger.quick_check()
-    return Damage("; ".join([*problems, SALVAGE])) if problems else "the file is sound"
+    return Damage("; ".join([*problems, SALVAGE])) if problems else "the file is intact"
 
 
 def _contents(ledger: Ledger, sees: Sees) -> str | Damage:
@@ -211,11 +214,11 @@ _COUNTED: dict[str, tuple[Callable[[Session], tuple[int, ...]], str]] = {
     ),
     "sessions": (
         lambda c: (session_rows.SESSIONS.damaged(c), session_rows.CHECKPOINTS.damaged(c)),
-        "{} sessions and {} checkpoints were changed outside memento; no answer has them",
+        "{} sessions and {} checkpoints were changed outside memento; they are ignored",
     ),
     "scopes": (
         lambda c: (scope_rows.SCOPES.damaged(c), scope_rows.SHARES.damaged(c)),
-        "{} scopes and {} shares were changed outside memento; no answer heeds them",
+        "{} scopes and {} shares were changed outside memento; they are ignored",
     ),
 }
 """Checks that only count changed rows: the function that counts them, and the message."""
@@ -256,12 +259,12 @@ def _fulltext(ledger: Ledger, sees: Sees) -> str | Damage:
         return "agrees with the memories"
     stale = ledger.read(checks.stale_rows)
     if (stale or newer) and sound:  # a damaged index tells nothing about rows
-        detail = f"{wrong} memories are indexed wrongly"
+        detail = f"{wrong} memories are indexed incorrectly"
         if newer and not stale:
             detail = f"{_named(ledger, newer, sees, NEWER)}; compare them with a backup"
-        return Damage(f"{detail}; the index is left as it is")
+        return Damage(f"{detail}; the index was not changed")
     return Damage(
-        f"{wrong} memories are indexed wrongly" if wrong else "the index is damaged",
+        f"{wrong} memories are indexed incorrectly" if wrong else "the index is damaged",
         lambda: ledger.write(lambda c: c.words.rebuild()),
     )
 
@@ -269,9 +272,9 @@ def _fulltext(ledger: Ledger, sees: Sees) -> str | Damage:
 def _strays(ledger: Ledger) -> str | Damage:
     strays = {table: count for table, count in ledger.read(checks.stray_rows).items() if count}
     if not strays:
-        return "none without its memory"
+        return "no orphaned rows"
     detail = ", ".join(f"{count} in {table}" for table, count in sorted(strays.items()))
-    return Damage(f"without their memory: {detail}", lambda: ledger.write(checks.drop_strays))
+    return Damage(f"rows without a memory: {detail}", lambda: ledger.write(checks.drop_strays))
 
 
 def _dynamics(ledger: Ledger, settings: Dynamics, association: Association) -> str | Damage:
@@ -291,9 +294,9 @@ def _dynamics(ledger: Ledger, settings: Dynamics, association: Association) -> s
         while ledger.write(lambda c: co_use.catch_up(c, association, agent)):
             pass
 
-    detail = f"{len(differing)} of {_FOLDED} rows or fewer are not what their events add up to"
+    detail = f"{len(differing)} of {_FOLDED} rows or fewer do not match their events"
     if linked:
-        detail = f"{detail}, and the links of {linked} memories are not"
+        detail = f"{detail}, nor do the links of {linked} memories"
     return Damage(detail, fold_again)
 
 
@@ -314,7 +317,7 @@ def _claims(ledger: Ledger, rules: Conflicts) -> str | Damage:
                 )
                 before = ledger.write(step)
 
-    return Damage(f"the numbers of {wrong} memories are not those of what they say", read_again)
+    return Damage(f"the stored numbers of {wrong} memories do not match their text", read_again)
 
 
 def _vectors(ledger: Ledger) -> str | Damage:
@@ -327,4 +330,4 @@ def _vectors(ledger: Ledger) -> str | Damage:
         return Damage(f"{len(unowed)} memories have no vector and are not queued", owe)
     owed = ledger.read(vectors.backlog_size)
     waiting = sum(count for op, count in owed.items() if op != "embed")
-    return f"{owed.get('embed', 0)} still to be embedded, {waiting} on their way into Chroma"
+    return f"{owed.get('embed', 0)} waiting to be embedded, {waiting} waiting to be added to Chroma"

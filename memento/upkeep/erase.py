@@ -59,10 +59,10 @@ PATIENCE = 0.5
 """Maximum wait, in seconds, for the last readers of the log; writers wait as long."""
 
 NOT_REACHED = (
-    "backups and exports made before, and what one that was killed left (.NAME.*.tmp)",
-    "the notes of a vault until it is synced (`memento export --vault`)",
-    "texts already handed to a model or shown",
-    "what the file system, a volume snapshot, the disk's firmware or swap keeps of old blocks",
+    "earlier backups and exports, and remains of any that were killed (.NAME.*.tmp)",
+    "the notes of a vault, until it is synced (`memento export --vault`)",
+    "text that was already shown or sent to a model",
+    "old blocks retained by the file system, volume snapshots, disk firmware or swap",
 )
 """Copies that erasing cannot reach."""
 OF_A_SERVER = (
@@ -83,8 +83,8 @@ class Erasure:
 
     Attributes:
         ids: Ids of the memories requested, in order of arrival.
-        derived: Ids of the memories derived from those. They are erased as well; with
-            ``derived=False``, only the articles that a sleep made from them are.
+        derived: Ids of the memories derived from them, which are also erased; with
+            ``derived=False``, only the articles that a sleep wrote from them.
         at: Time of the erasure, UTC.
         dry_run: Whether nothing was changed.
         rows: Number of deleted rows, by table. If very many memories are erased, rows deleted by
@@ -93,9 +93,9 @@ class Erasure:
         rewritten: Files of the store that were rewritten.
         pending: Each unfinished step with the reason. The process that has the store open, or opens
             it next, completes it.
-        untouched: Files and folders in the store's folder that are not the store's, or cannot be
-            identified as such; they were not changed.
-        not_reached: Copies that erasing cannot reach, including stores beside this one that a
+        untouched: Files and folders in the store folder that do not belong to the store or cannot
+            be identified; they were not changed.
+        not_reached: Copies that erasing cannot reach, including stores next to this one that a
             restore or a salvage set aside, and unfinished files of killed processes.
         locked: Ids of erased memories that were locked; a lock does not prevent an erasure.
     """
@@ -356,7 +356,7 @@ class Eraser:
 
     def _fold_log(self, patience: float) -> str | None:
         if not self._ledger.fold_log(patience):
-            return "a reader still uses an earlier state; the log cannot be emptied yet"
+            return "a reader is still using an earlier state; the log cannot be emptied yet"
         self._rewritten.append(layout.LOG)
         return None
 
@@ -443,8 +443,8 @@ class Eraser:
         return [
             *(f"{path}: a store that was set aside; delete it yourself" for path in sorted(aside)),
             *(
-                f"{path}: what a backup, export or restore has not finished; if none is running,"
-                " delete it yourself"
+                f"{path}: an unfinished backup, export or restore; if none is running, delete it "
+                "yourself"
                 for path in drafts
             ),
         ]

@@ -49,17 +49,17 @@ class Exported:
         memories: Memories in it, of every status.
         links: Links.
         events: Events.
-        vectors: Memories whose vector is in it.
-        damaged: Ids of memories that do not match their checksum; they are in it, marked, and an
-            import leaves them out.
+        vectors: Memories whose vector is included.
+        damaged: Ids of memories that do not match their checksum; they are included and marked, and
+            an import skips them.
         damaged_history: Ids of intact memories with an earlier state that does not match its
-            checksum; that state is left out.
-        sha256: Digest of all lines but the last.
+            checksum; that state is omitted.
+        sha256: Digest of all lines except the last.
         sessions: Sessions in it, each with its checkpoints.
-        scopes: Scopes in it that were named or merged.
-        shares: Shares in it: who sees which scope.
-        left_out: What the format of another program cannot hold: ``memories`` that it does not
-            take, and fields by their name, each with the number of memories that have it.
+        scopes: Scopes in it that were defined or merged.
+        shares: Shares in it: which namespace sees which scope.
+        left_out: What the format of another program cannot represent: ``memories`` that it does not
+            support, and fields by name, each with the number of memories concerned.
     """
 
     namespaces: int
@@ -265,6 +265,6 @@ def _write_all(stream: IO[AnyStr], data: AnyStr) -> None:
         if taken is None and not isinstance(stream, io.RawIOBase):
             return  # it does not count; of a raw stream, None means that it took nothing
         if not taken or taken < 0:
-            problem = "the stream took nothing of what was written; give one that blocks"
+            problem = "the stream accepted no data; pass a blocking stream"
             raise InvalidInput("target", problem)
         data = data[taken:]

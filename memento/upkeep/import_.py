@@ -263,22 +263,24 @@ class Imported:
 
     Attributes:
         memories: Number of new memories.
-        known: Memories that the store already had; they stay as they are, except ``approved``.
-        links: Links that are new.
-        events: Events that are new.
+        known: Memories that the store already contained; they were not changed, except for
+            ``approved``.
+        links: New links.
+        events: New events.
         vectors: New memories whose vector was imported; others are embedded in the background.
-        damaged: Ids of memories that were left out because they were damaged in the exported store.
+        damaged: Ids of memories that were skipped because they were damaged in the exported store.
         quarantined: New memories that are quarantined.
-        hidden: Memories that were left out because they are hidden in the file and the file is not
+        hidden: Memories that were skipped because they are hidden in the file and the file is not
             trusted like the user.
-        demoted: New memories that lost the status of a rule or a pin, for the same reason.
+        demoted: New memories that are no longer rules or pinned, for the same reason.
         redacted: Secrets that were removed, by kind.
-        sessions: Sessions that are new here, each with its checkpoints; from a file that is not
-            trusted like the user, none is taken.
+        sessions: New sessions, each with its checkpoints; none from a file that is not trusted like
+            the user.
         scopes: New scopes that were defined or merged; none from a file that is not trusted like
             the user.
         shares: New shares; none from such a file, or if ``into`` is another namespace.
-        approved: Known memories that were quarantined, and are released as the file is the user's.
+        approved: Known memories that were quarantined and are now approved because the file is the
+            user's.
     """
 
     memories: int
@@ -388,7 +390,7 @@ def _namespaces(head: Mapping[str, Any], name: str) -> list[tuple[str, ...]]:
             model.isprintable() and 0 < len(model) <= check.MAX_URI and 0 < dim <= MAX_DIM
         ):
             return found
-    raise ArchiveDamaged(name, "its first line does not name the embedder of its vectors")
+    raise ArchiveDamaged(name, "its first line does not specify the embedder of its vectors")
 
 
 def _identity(head: Mapping[str, Any], embedder: Callable[[], str | None]) -> str | None:
@@ -421,7 +423,7 @@ def verify(stream: IO[bytes], name: str) -> tuple[dict[str, Any], str, int]:
             found = {"memories": counts["memory"], "links": counts["link"]}
             told_digest = line.get("sha256")
             if told != found | {"events": counts["event"]} or told_digest != digest.hexdigest():
-                raise ArchiveDamaged(name, "was changed: its digest does not match")
+                raise ArchiveDamaged(name, "was modified: its digest does not match")
             if stream.read(1):
                 raise ArchiveDamaged(name, f"continues after its last line, {number}")
             return head, digest.hexdigest(), number
@@ -429,7 +431,7 @@ def verify(stream: IO[bytes], name: str) -> tuple[dict[str, Any], str, int]:
             raise ArchiveDamaged(name, f"line {number} has an unknown type")
         digest.update(data)
         counts[str(kind)] += 1
-    raise ArchiveDamaged(name, "is cut off: its last line is missing")
+    raise ArchiveDamaged(name, "is truncated: its last line is missing")
 
 
 def _head(data: bytes, name: str) -> dict[str, Any]:
@@ -448,9 +450,9 @@ def _parsed(data: bytes, name: str, number: int) -> dict[str, Any]:
     try:
         line = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise ArchiveDamaged(name, f"line {number} is not JSON: cut off or changed") from error
+        raise ArchiveDamaged(name, f"line {number} is not JSON: truncated or modified") from error
     if not isinstance(line, dict) or not data.endswith(b"\n"):
-        raise ArchiveDamaged(name, f"line {number} is cut off or changed")
+        raise ArchiveDamaged(name, f"line {number} is truncated or modified")
     return line
 
 
@@ -463,7 +465,7 @@ def whole(source: str | Path | IO[str] | IO[bytes]) -> Iterator[tuple[IO[bytes],
             file = files.open_regular(path)
         except OSError as error:
             none = error.errno in {errno.ENOENT, errno.ENOTDIR, errno.EINVAL}
-            problem = "is not a file; give the name of an export"
+            problem = "is not a file; specify the file name of an export"
             said = problem if none else f"cannot be read ({error.strerror})"
             raise ArchiveDamaged(path, said) from error
         with file:

@@ -271,7 +271,7 @@ def _vector(encoded: Any, dim: int) -> bytes | None:
         return None
     vector = array("f", blob := base64.b64decode(encoded, validate=True))
     if len(vector) != dim:
-        refuse("vector", f"has {len(vector)} numbers, its embedder makes {dim}")
+        refuse("vector", f"has {len(vector)} numbers, but its embedder produces {dim}")
     length = math.sqrt(sum(x * x for x in vector))
     if not abs(length - 1) < _UNIT:
         refuse("vector", "is not of unit length")

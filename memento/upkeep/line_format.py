@@ -153,7 +153,7 @@ def _given(line: Mapping[str, Any]) -> int:
     """Read which of tier and importance the caller chose; both if the field is missing."""
     ours = line.get(OURS, [])
     if not isinstance(ours, list) or any(name not in _BITS_OF_GIVEN for name in ours):
-        refuse(OURS, f"must be a list of: {', '.join(_BITS_OF_GIVEN)}")
+        refuse(OURS, f"must be a list of these values: {', '.join(_BITS_OF_GIVEN)}")
     return sum(bit for name, bit in _BITS_OF_GIVEN.items() if name not in ours)
 
 
@@ -218,7 +218,7 @@ def read_scope(line: Mapping[str, Any]) -> Place:
     path, title, into = line["path"], line["title"], line["merged_into"]
     merged_at = line["merged_at"]
     if not isinstance(title, str) or (into is None) != (merged_at is None):
-        refuse("scope", "has no title, or is merged at no moment or into nothing")
+        refuse("scope", "has no title, or lacks the time or target of its merge")
     path = parse_scope(path, "path") or refuse("path", "is everywhere")
     into = None if into is None else parse_scope(into, "merged_into")
     if into is not None and contains(path, into):

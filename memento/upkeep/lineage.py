@@ -23,17 +23,18 @@ from memento.write.steps import ENDED
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """The state of one namespace and of the store it is in.
+    """The state of a namespace and of its store.
 
     Attributes:
         tiers: Number of active memories, by tier.
         hidden: Number of superseded, forgotten and quarantined memories, by status.
         backlog: Number of memories that the indexer still has to process, by operation.
         embedders: Number of stored vectors, by embedder.
-        trouble: Each part that does not work, with the reason, if it concerns the whole store or
-            memories of this namespace. Problems with other namespaces' memories are not reported.
+        trouble: The parts that are not working, each with the reason, if the problem concerns the
+            whole store or memories of this namespace. Problems with other namespaces' memories are
+            not reported.
         redacted: Number of secrets removed from added or updated memories, by kind.
-        locked: Number of memories that the user locked. From 80 on, ``trouble`` has a warning.
+        locked: Number of memories that the user locked. From 80 on, ``trouble`` contains a warning.
         long: State of the long tier's index, which all namespaces share: ``cold``, ``ready`` ...
         ledger_bytes: Size of the ledger file and its log, all namespaces together.
     """

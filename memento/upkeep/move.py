@@ -51,7 +51,7 @@ def move(ledger: Ledger, to: str | Path, *, terms: Terms, progress: Progress | N
         file = _file(ledger, target)
         if not file.exists():
             if target.read(namespaces.every):
-                raise InvalidInput("to", "is a store that holds memories; name one that is empty")
+                raise InvalidInput("to", "already contains memories; specify an empty store")
             export(ledger, file, only=None, now=terms.now, with_vectors=True, overwrite=False)
         nothing: Sessions = {}  # no ring of this process is open there
         done = import_from(
@@ -67,9 +67,10 @@ def move(ledger: Ledger, to: str | Path, *, terms: Terms, progress: Progress | N
         file.unlink()
         if said != copied:
             problem = (
-                f"differs from what was moved ({here.memories} memories and {here.events} events"
-                f" here, {there.memories} and {there.events} there): something was written"
-                " meanwhile, or the store is damaged; empty it and move again"
+                f"differs from the store that was moved ({here.memories} memories and "
+                f"{here.events} events"
+                f" here, {there.memories} and {there.events} there): something was written in "
+                "the meantime, or the store is damaged; empty the target and move again"
             )
             raise StoreError(target.path, problem)
         kept = here.namespaces, here.memories, here.links, here.events

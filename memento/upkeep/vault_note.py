@@ -77,7 +77,7 @@ def parse(data: bytes) -> Note | None:
     """Read a note; None if it is not memento's.
 
     Raises:
-        InvalidInput: If it is, but its front matter is damaged, or it is no UTF-8 text.
+        InvalidInput: If it is, but its front matter is damaged, or it is not UTF-8 text.
     """
     found = _HEADER.match(data)
     if not _OWN.search(data if found is None else found["head"]):
@@ -85,18 +85,18 @@ def parse(data: bytes) -> Note | None:
     if found is None:
         if not data.removeprefix(b"\xef\xbb\xbf").startswith(b"---"):
             return None
-        raise InvalidInput("note", "its front matter does not end: it ends with a line ---")
+        raise InvalidInput("note", "its front matter is not closed by a line ---")
     try:
         head, body = (part.decode() for part in (found["head"], data[found.end() :]))
     except UnicodeDecodeError:
-        raise InvalidInput("note", "it is no UTF-8 text") from None
+        raise InvalidInput("note", "it is not UTF-8 text") from None
     crlf = found["end"] == b"\r\n"
     if crlf:
         head, body = head.replace("\r\n", "\n"), body.replace("\r\n", "\n")
     how = How()
     fields = header_fields(head.split("\n"), how)
     if how.notes or not isinstance(fields.get(OWN), str):
-        raise InvalidInput("note", "its front matter is damaged: it is no plain YAML")
+        raise InvalidInput("note", "its front matter is damaged: it is not plain YAML")
     said: dict[str, Value] = {**_IF_LEFT_OUT, "text": body.strip("\n")}
     for name in FIELDS[1:]:
         if name in fields:
@@ -110,7 +110,7 @@ def _value(name: str, value: object) -> Value:
     several = [value] * bool(value) if isinstance(value, str) else value
     if name in _LISTS and isinstance(several, list) and {*map(type, several)} <= {str}:
         return tuple(several)
-    problem = f"its {name} is no {'list of texts' if name in _LISTS else 'text'}"
+    problem = f"its {name} is not a {'list of strings' if name in _LISTS else 'string'}"
     raise InvalidInput("note", problem)
 
 

@@ -88,7 +88,7 @@ def _correction(
     if row.status not in FOUND:
         raise InvalidInput("id", _not_active(row))
     if not holds(row, now):
-        raise InvalidInput("id", f"{row.id!r} has expired; add the right statement instead")
+        raise InvalidInput("id", f"{row.id!r} has expired; add the correct statement instead")
     if row.text == text:
         raise InvalidInput("text", f"is already the text of {row.id!r}")
     old = view.memory(row)
@@ -198,13 +198,13 @@ Versions = list[Version]
 
 
 class Changes(Part):
-    """Changes to memories: ``memory.changes``. To take a change back, use ``memory.undo``."""
+    """Changes to memories: ``memory.changes``. To undo a change, use ``memory.undo``."""
 
     def head(self, id: str) -> Memory:  # noqa: A002 - the field's own name
         """Return the newest memory in a chain of superseded memories.
 
         Args:
-            id: Id of a memory. If nothing superseded it, it is the head itself.
+            id: Id of a memory. If no memory superseded it, it is itself the head.
 
         Raises:
             NotFound: If this namespace has no such id.
@@ -223,12 +223,12 @@ class Changes(Part):
 
         Args:
             key_or_id: The key of a slot, or the id of a memory. For a memory with a key, the values
-                of its slot are returned; for another one, its chain of superseded memories.
+                of its slot are returned; for any other memory, its chain of superseded memories.
             scope: Scope of the slot, if a key is given; only this exact scope is searched.
 
         Returns:
             The values, in the order in which they became valid; empty if there are none. Forgotten,
-            quarantined and expired memories are left out.
+            quarantined and expired memories are not included.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -263,15 +263,16 @@ class Changes(Part):
     ) -> Diff:
         """Compare what was recorded at two moments: what was added, changed, hidden and restored.
 
-        The moments refer to when things were recorded, not to when they were true. Erased memories
-        do not appear.
+        The moments are recording times, not the times at which statements were true. Erased
+        memories are not included.
 
         Args:
             since: The earlier moment, with a time zone.
             until: The later moment; None for now.
-            after: Id of a memory: only those that came later are compared. Pass ``Diff.more`` until
-                it is None, with the same moments.
-            limit: Maximum number of memories to compare, 1 to 1,000,000; 1,000 take about 0.2 s.
+            after: Id of a memory: compare only memories that arrived after it. To read further
+                pages, pass ``Diff.more`` with the same moments until it is None.
+            limit: Maximum number of memories to compare, 1 to 1,000,000; comparing 1,000 takes
+                about 0.2 s.
 
         Raises:
             InvalidInput: If a moment has no time zone, or ``until`` is before ``since``.
@@ -301,16 +302,17 @@ class Changes(Part):
         """List the calls that changed memories, newest first.
 
         A call is listed if it changed an existing memory: every ``update``, ``correct``, ``forget``
-        and so on, and an ``add`` that superseded or merged. Plain adds, repeats, ``store.touch``,
-        erasures, and turns that leave the ring buffer are not listed. A sleep is also listed if it
-        only replayed memories or scaled down their links.
+        and so on, and every ``add`` that superseded a memory or merged with one. Calls of ``add``
+        that only added or repeated a memory, ``store.touch``, erasures, and turns that leave the
+        ring buffer are not listed. A sleep is also listed if it only replayed memories or scaled
+        down their links.
 
         Args:
             since: Earliest moment, with a time zone; None for any.
             id: Only changes that affected this memory; None for all.
-            run: The run of a call that made several changes; None for any.
-            before: Number of a change: only earlier ones. Pass that of the last one for the next
-                page; None to begin with the newest.
+            run: Only changes of this run; None for all.
+            before: Only changes with a smaller number. For the next page, pass the number of the
+                last change on this page; None to start with the newest.
             limit: Maximum number of changes to return, 1 to 1,000,000.
 
         Raises:

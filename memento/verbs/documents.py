@@ -87,19 +87,19 @@ class Documents(Part):
         Each memory gets an id derived from its id in the file, or from its text. Ingesting the same
         file again therefore adds nothing, a later export of a chat adds only what is new, and an
         interrupted call can be completed by repeating it. Sentences that were erased, forgotten,
-        corrected or reworded here are left out, as in ``add_many``. Notes that name others as
-        ``[[links]]`` are linked to them.
+        corrected or reworded in the store are omitted, as in ``add_many``. Notes are linked to the
+        notes that their ``[[links]]`` name.
 
         Args:
-            survey: What ``memento.ingest.survey`` found in the files.
-            progress: Called with the number of memories that are done and the total.
+            survey: The result of ``memento.ingest.survey`` for the files.
+            progress: Called with the number of memories processed and the total.
 
         Returns:
             A report for each file, or for each export of several files.
 
         Raises:
-            InvalidInput: If ``survey`` is something else.
-            SecretFound: If it holds a secret and ``Config.secrets`` says to refuse it.
+            InvalidInput: If ``survey`` is anything else.
+            SecretFound: If it contains a secret and ``Config.secrets`` is ``"reject"``.
             StoreError: If it could not be written.
 
         >>> import tempfile
@@ -115,7 +115,7 @@ class Documents(Part):
         """
         given: object = survey
         if not isinstance(given, Survey):
-            problem = f"must be what memento.ingest.survey returns, not {shown(given)}"
+            problem = f"must be the result of memento.ingest.survey, not {shown(given)}"
             raise InvalidInput("survey", problem)
         check_progress(progress)
         return ingest(self._view, survey, progress)
@@ -149,42 +149,42 @@ class Documents(Part):
 
         A document is identified by its name, session, scope and namespace. Adding it again
         unchanged does nothing. Adding a changed version keeps unchanged parts, supersedes parts
-        that were replaced, and forgets parts that were removed, so ``restore`` brings these back.
-        Sentences that were erased, forgotten by another call (until ``restore``), corrected or
-        reworded stay out, under whatever heading and in whatever part the document now contains
-        them. A document from an untrusted source never hides an active part. If the call is
-        interrupted, repeat it to complete it. Everything that a call replaced and forgot is one
-        run: ``undo(run=...)`` restores the document.
+        that were replaced, and forgets parts that were removed (``restore`` makes them active
+        again). Sentences that were erased, forgotten by another call (until ``restore``), corrected
+        or reworded are not stored again, whatever heading or part they now appear under. A document
+        from an untrusted source never hides an active part. If the call is interrupted, repeat it
+        to complete it. Everything a call replaces or forgets is recorded as a single run, so
+        ``undo(run=...)`` restores the document to its previous state.
 
         Args:
             document: The text, or the ``pathlib.Path`` of a text or Markdown file, which may be
-                gzipped. A string is never taken as a file name.
-            name: The document's name; None for the file name, or for one made from the text, so
-                that a changed text is another document. It also becomes the ``source.uri`` of the
-                parts if ``source`` has none.
+                gzipped. A string is never interpreted as a file name.
+            name: The document's name; None for the file name or, for a string, a name derived from
+                the text, so a changed text is a different document. It also becomes the
+                ``source.uri`` of the parts if ``source`` has none.
             session: Session of the parts; None for the name.
-            format: ``"text"`` or ``"markdown"``; None to go by the file's suffix, and for strings
-                to use Markdown.
-            tier: As for ``add``, for every part; so are the other arguments.
+            format: ``"text"`` or ``"markdown"``; None to use the file's suffix, or Markdown for a
+                string.
+            tier: As for ``add``, applied to every part, as are the other arguments.
             kind: Kind of statement.
-            importance: [0, 1]; None to have each part scored.
+            importance: [0, 1]; None to estimate it for each part.
             scope: Where it applies.
             actor: Who wrote it.
             source: Where it comes from; None for the user.
             tags: Labels to filter by.
-            metadata: A JSON object of your own.
+            metadata: A JSON object with custom fields.
             occurred_at: When it was written, with a time zone; None for now.
-            expires_in: Seconds, or a timedelta, after which it is no longer found.
-            progress: Called with the number of parts on disk and of all parts, after every few
-                hundred; see ``memento.protocols.Progress``.
+            expires_in: Seconds or a timedelta after which it is no longer found.
+            progress: Called after every few hundred parts with the number of parts on disk and the
+                total; see ``memento.protocols.Progress``.
 
         Returns:
-            The parts, in order, without any whose text was erased completely.
+            The parts, in order, except any whose text was completely erased.
 
         Raises:
-            InvalidInput: If a value cannot be accepted, the file cannot be read, or it is a
-                conversation; see ``memento.ingest.read`` for these.
-            SecretFound: If it holds a secret and ``Config.secrets`` says to refuse it.
+            InvalidInput: If a value cannot be accepted, the file cannot be read, or the file is a
+                conversation, which ``memento.ingest.read`` reads.
+            SecretFound: If it contains a secret and ``Config.secrets`` is ``"reject"``.
             StoreError: If it could not be written.
 
         >>> import tempfile
@@ -336,10 +336,10 @@ def text_of(document: object, given: str | None) -> tuple[str, Format]:
         kind = Format.MARKDOWN if kind in _MARKDOWN else kind
         text = "\n".join(line for _, line in lines(document)) if kind in _READ else ""
     else:
-        problem = f"must be a text or a pathlib.Path, not {type_name(document)}"
+        problem = f"must be a string or a pathlib.Path, not {type_name(document)}"
         raise InvalidInput("document", problem)
     if kind not in _READ:
-        problem = f"{kind} is not text or markdown; read it with memento.ingest.read and add_many"
+        problem = f"{kind} is not text or markdown; use memento.ingest.read and add_many instead"
         raise InvalidInput("format", problem)
     return text, kind
 

@@ -70,7 +70,7 @@ SHOWN = 10
 
 
 class Feedback(Part):
-    """Feedback on memories, with the resulting belief and strength: ``memory.feedback``."""
+    """Feedback on memories, and the resulting belief and strength: ``memory.feedback``."""
 
     def rate(
         self,
@@ -83,9 +83,10 @@ class Feedback(Part):
     ) -> list[Belief]:
         """Rate memories.
 
-        The user's verdicts count in full. An agent's count half, once a day per memory, and never
-        raise belief, because an agent cannot vouch for itself. Verdicts from tools, the web and
-        imports are logged and have no effect. Repeating a verdict within an hour has no effect.
+        The user's verdicts count in full. An agent's verdicts count half, at most once a day per
+        memory, and never raise belief, because an agent cannot vouch for itself. Verdicts from
+        tools, the web and imports are logged but have no effect. Repeating a verdict within an hour
+        has no effect.
 
         Useful memories rank higher in later answers and wrong ones lower. Each namespace learns
         from rated hits how much past use should affect ranking, so pass the ``Hit`` rather than its
@@ -94,10 +95,10 @@ class Feedback(Part):
         Args:
             target: The id of a memory, a ``Hit``, up to 100 of these, or the whole ``Retrieval``.
                 If a whole answer was useful, its first three hits count as used; if not, its first
-                five count as ignored. Hits that have been hidden or erased since are skipped.
+                five count as ignored. Hits that have since been hidden or erased are skipped.
             useful: True for ``used``, False for ``ignored``. Pass either this or ``verdict``.
             verdict: ``used``, ``confirmed`` (it is right), ``ignored``, ``wrong`` or ``harmful``.
-            source: Trust class of whoever rates.
+            source: Trust class of the rater.
             note: The reason, up to 1,000 characters; it is stored with the verdict.
 
         Returns:
@@ -131,16 +132,16 @@ class Feedback(Part):
     def cite(
         self, retrieval: Retrieval, answer: str, *, source: Trust | str = Trust.AGENT
     ) -> tuple[str, ...]:
-        """Rate the hits that an answer used, judging by the words they share.
+        """Rate the hits that an answer used, based on the words that they share with it.
 
-        A hit counts as used if the answer repeats at least half of the words that set it apart from
-        the other hits: two words, or one number, identifier or name. If any hit was used, the
-        others among the first five count as ignored.
+        A hit counts as used if the answer repeats at least half of the words that distinguish it
+        from the other hits, and at least two words or one number, identifier or name. If any hit
+        was used, the others among the first five count as ignored.
 
         Args:
-            retrieval: The answer of ``retrieve`` that the model was shown.
+            retrieval: The result of ``retrieve`` that was shown to the model.
             answer: The model's answer.
-            source: Trust class of whoever wrote the answer.
+            source: Trust class of the author of the answer.
 
         Returns:
             Ids of the hits that were used, best first.
@@ -176,14 +177,14 @@ class Feedback(Part):
         """Retract verdicts, as if they had never been given.
 
         Args:
-            event: Event number of one verdict, see ``Evidence.event``.
-            source: A trust class, to retract all its verdicts in this namespace.
+            event: Event number of a single verdict, see ``Evidence.event``.
+            source: Trust class whose verdicts in this namespace are all retracted.
 
         Returns:
-            Number of verdicts retracted; 0 if they already had been.
+            Number of verdicts retracted; 0 if they had already been retracted.
 
         Raises:
-            InvalidInput: If not exactly one of the two is given, or the verdict does not exist.
+            InvalidInput: Unless exactly one argument is given, or if the verdict does not exist.
         """
         if (event is None) == (source is None):
             raise InvalidInput("event", "pass either event or source")
@@ -214,22 +215,22 @@ class Feedback(Part):
         return len(found)
 
     def belief(self, id: str) -> Belief:  # noqa: A002 - the field's own name
-        """Return how likely a memory is to be right, with every verdict on it.
+        """Return how likely a memory is to be right, and every verdict on it.
 
         Raises:
             NotFound: If this namespace has no such id.
-            StoreUnusable: If the memory was damaged on the disk.
+            StoreUnusable: If the memory is damaged.
         """
         return self._look(id, self._belief)
 
     def strength(self, id: str) -> Strength:  # noqa: A002 - the field's own name
-        """Return how much a memory was used, and how far it has faded.
+        """Return how much a memory was used and how far it has faded.
 
         A memory that was never used, rated or shown has a use and a worth of 0, whatever its age.
 
         Raises:
             NotFound: If this namespace has no such id.
-            StoreUnusable: If the memory was damaged on the disk.
+            StoreUnusable: If the memory is damaged.
         """
         return self._look(id, self._strength)
 
@@ -313,7 +314,7 @@ class Feedback(Part):
         """Check that a hit is of this namespace."""
         if hit.memory.namespace != self._view.namespace:
             where = "/".join(hit.memory.namespace)
-            raise InvalidInput("target", f"{hit.id!r} is a memory of the namespace {where}")
+            raise InvalidInput("target", f"{hit.id!r} belongs to the namespace {where}")
         return hit
 
     def _note(self, note: str | None) -> str | None:
@@ -325,9 +326,9 @@ class Feedback(Part):
         return Redaction(self._view.engine.config.secrets).text("note", storable("note", note))
 
     def open_loop(self, session: str | None = None, *, timeout: float = 3600.0) -> Loop:
-        """Open a turn, to be closed by ``finalize`` or by its own ``outcome``.
+        """Open a turn; ``finalize`` or ``Loop.outcome`` closes it.
 
-        It is stored on disk, so another process can close it. If nobody closes it, it expires
+        The turn is stored on disk, so another process can close it. If it is not closed, it expires
         without an outcome.
 
         Args:
@@ -352,11 +353,12 @@ class Feedback(Part):
         )
 
     def show(self, loop: Loop | str, ids: Sequence[str]) -> None:
-        """Record what a turn showed; ``Loop.retrieve`` does.
+        """Record which memories a turn showed; ``Loop.retrieve`` does this automatically.
 
         Args:
             loop: The turn, or its id.
-            ids: Memories of this namespace, best first; those that are gone are left out.
+            ids: Ids of memories of this namespace, best first; ids that no longer exist are
+                skipped.
 
         Raises:
             InvalidInput: If this namespace has no such turn or it is closed, or an argument cannot
@@ -395,15 +397,15 @@ class Feedback(Part):
         *,
         source: Trust | str = Trust.USER,
     ) -> tuple[str, ...]:
-        """Close a turn, and apply its outcome to the memories that it showed.
+        """Close a turn and apply its outcome to the memories that it showed.
 
         Args:
             loop: The turn, or its id.
             outcome: How well it went, from -1 (harmful) to 1 (as desired); None for no verdict.
-            source: Trust class of whoever says so; see ``rate``.
+            source: Trust class of whoever gives the outcome; see ``rate``.
 
         Returns:
-            Ids of the memories that the outcome was divided among, best first.
+            Ids of the memories among which the outcome was divided, best first.
 
         Raises:
             InvalidInput: If this namespace has no such turn or it is closed, or an argument cannot
@@ -481,16 +483,16 @@ def _evidence(one: Happening, *, retracted: bool) -> Evidence:
 
 @dataclass(slots=True)
 class Loop:
-    """A turn with several answers and one outcome. Made by ``Feedback.loop``.
+    """A turn with several answers and one outcome, created by ``Feedback.loop``.
 
-    As a context manager, it is closed at the end of the block, without an outcome unless one was
-    given.
+    Used as a context manager, it is closed at the end of the block, without an outcome unless
+    ``outcome`` was called.
 
     Attributes:
-        id: Its id, with which another process can ``finalize`` the turn.
+        id: Its id; another process can pass it to ``finalize``.
         session: Conversation it belongs to, or None.
         opened_at: When it was opened, UTC.
-        expires_at: When it is closed without an outcome, UTC.
+        expires_at: When it expires without an outcome, UTC.
         closed: Whether it was closed through this object.
     """
 
@@ -520,7 +522,7 @@ class Loop:
             value: How well it went, from -1 (harmful) to 1 (as desired). The outcome is divided
                 among the memories shown, by rank.
             correction: The correct answer; it is added as a memory.
-            source: Trust class of whoever says so; see ``rate``.
+            source: Trust class of whoever gives the outcome; see ``rate``.
 
         Returns:
             The memory that was added, or None.

@@ -33,23 +33,23 @@ VERB = "ingest"
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """What was done with a file, or with the files of an export.
+    """The result of ingesting a file, or the files of an export.
 
     Attributes:
         name: The file, folder or archive.
         format: Its format; ``""`` if it was not read.
-        called: What such a file is, such as ``a ChatGPT export``.
-        is_export: Whether it comes from another system that gives its memories ids.
+        called: A description of the format, such as ``a ChatGPT export``.
+        is_export: Whether it comes from another system that assigns ids to its memories.
         read: Number of memories in it.
         new: Number of these that were stored by this call.
-        changed: Number of these whose text was updated to what the file now says.
-        taken_out: Number of these that were left out because all of their text had been removed
-            here before.
+        changed: Number of these whose text was updated to the new text in the file.
+        taken_out: Number of these that were skipped because all of their text had already been
+            removed from the store.
         waiting: Number of the new ones that are quarantined until the user approves them.
-        notes: Remarks about how the file was read.
+        notes: Remarks on how the file was read.
         problem: Why it was not read; ``""`` if it was.
-        left_out: Whether it was found in a folder rather than named by the user, so that leaving it
-            out is no error.
+        left_out: Whether it was found in a folder rather than specified by the user, so that
+            skipping it is not an error.
     """
 
     name: str

@@ -139,9 +139,9 @@ class Insight(Part):
     """Overviews of many memories, and views of the past: ``memory.insight``."""
 
     def snapshot(self, at: datetime) -> Snapshot:
-        """Return a view of the namespace as of a moment: ``list``, ``retrieve`` and ``policy``.
+        """Return a view of the namespace at a moment: ``list``, ``retrieve`` and ``policy``.
 
-        Erased memories are gone, and memories that are or were in quarantine are left out.
+        Erased memories, and those that are or were in quarantine, are not included.
 
         Args:
             at: The moment, with a time zone; not in the future.
@@ -171,7 +171,7 @@ class Insight(Part):
 
         Returns:
             The events of active and superseded memories, oldest first; with ``recorded`` and no
-            topic, those of forgotten memories as well.
+            topic, also those of forgotten memories.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -188,7 +188,7 @@ class Insight(Part):
     def lineage(self, id: str) -> Lineage:  # noqa: A002 - the field's own name
         """Return where a memory comes from and what was derived from it.
 
-        Only the ids are given for parents that are forgotten or in quarantine.
+        For parents that are forgotten or in quarantine, only the ids are returned.
 
         Args:
             id: Id of the memory; it may have any status.
@@ -235,7 +235,7 @@ class Insight(Part):
             scope: Only memories at this scope or below it; None for all.
 
         Raises:
-            InvalidInput: If the scope is not well formed.
+            InvalidInput: If the scope is malformed.
         """
         active = self._of_status(scope)
         rules = [one for one in active if one.kind is Kind.RULE]
@@ -260,9 +260,9 @@ class Insight(Part):
         """List gaps in the memories, each with a question to ask.
 
         The gaps are open conflicts; unanswered questions of the user; overdue memories; slots that
-        similar things have and one lacks; rules, preferences and facts about the user that have not
-        been confirmed for 180 days; and names that many memories mention but none explains. No
-        model is used, and the same memories give the same list.
+        are filled for similar things but not for one of them; rules, preferences and facts about
+        the user that have not been confirmed for 180 days; and names that many memories mention but
+        none explains. No model is used, and the result is deterministic.
 
         Args:
             topic: Only gaps that concern this topic; None for all.
@@ -445,15 +445,15 @@ class Insight(Part):
     def reason(
         self, question: str, *, hops: int = 3, k: int = 5, **filters: Unpack[Filtering]
     ) -> Reasoning:
-        """Answer a question that takes several memories, by following the names that they share.
+        """Answer a question that requires several memories by following the names that they share.
 
         A chain begins with a memory that contains a name from the question, and each next memory
         shares a name with the one before. If active memories give different values for the same
         thing, only the newest is followed; the others are reported as conflicts. Nothing is
         generated: every step is a stored memory.
 
-        The first question in a namespace reads all of its memories; after that, the names are kept
-        in RAM and updated with every change. The question is not logged.
+        The first call in a namespace reads all of its memories; after that, the names are kept in
+        memory and updated with every change. The question is not logged.
 
         Args:
             question: The question, in plain words.
@@ -510,7 +510,7 @@ class Insight(Part):
         *,
         status: Status | StatusName | Sequence[Status | StatusName] | None = None,
     ) -> Relations:
-        """Return the memories linked to one, in order of arrival.
+        """Return the memories that are linked to a memory, in order of arrival.
 
         Links in both directions are included, whichever memory was added later.
 

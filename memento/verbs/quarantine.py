@@ -19,7 +19,7 @@ Rows = list[Row]
 
 
 class Quarantine(Part):
-    """Memories from untrusted sources: list, approve and reject them: ``memory.quarantine``.
+    """Memories from untrusted sources, to approve or reject: ``memory.quarantine``.
 
     >>> import tempfile
     >>> from memento import MemoryManager
@@ -42,8 +42,8 @@ class Quarantine(Part):
         """List memories from untrusted sources that are neither approved nor rejected.
 
         Args:
-            source: Only those from here: a trust class such as ``web``, or an exact address, as in
-                ``Source.uri``.
+            source: Only memories from this source: a trust class such as ``web``, or an exact
+                address, as in ``Source.uri``.
             newest_first: Reverse the order of arrival.
             limit: Maximum number of memories to return, 1 to 1,000,000.
             offset: Number of memories to skip first, >= 0.
@@ -59,24 +59,24 @@ class Quarantine(Part):
         )
 
     def approve(self, seen: Memory | str, *, version: int | None = None) -> Memory:
-        """Make a quarantined memory active, so that it replaces the memories it supersedes.
+        """Make a quarantined memory active; it then replaces the memories that it supersedes.
 
-        If the memory is a value for a slot and began before the current value, it becomes part of
-        the slot's history. If the memory has changed since you read it, it is not approved. It
-        keeps its source, so it cannot become a rule or be pinned. Only people should call this: an
-        agent that can approve is as exposed as one without quarantine.
+        If the memory is a value for a slot and became valid before the current value, it becomes
+        part of the slot's history. If the memory has changed since you read it, it is not approved.
+        It keeps its source, so it cannot become a rule or be pinned. Only people should call this:
+        an agent that can approve memories is as exposed as one without quarantine.
 
         Args:
             seen: The memory as you read it, or its id.
-            version: With an id, the ``Memory.version`` that you read; None if its text never
+            version: With an id: the ``Memory.version`` that you read; None if its text never
                 changed in quarantine.
 
         Raises:
-            ChangedSince: If its version has changed or, if only an id is given, if its text ever
+            ChangedSince: If its version has changed or, when only an id is given, if its text ever
                 changed in quarantine.
             NotFound: If this namespace has no such id.
             InvalidInput: If it was rejected or forgotten, or one of its parents is quarantined.
-            LockedMemory: If it would replace a memory that is locked.
+            LockedMemory: If it would replace a locked memory.
         """
         read = None if version is None else check_count("version", version)
         memory_id = check_id(seen.id if isinstance(seen, Memory) else seen)
@@ -86,25 +86,26 @@ class Quarantine(Part):
         )
 
     def approve_all(self, seen: Sequence[Memory]) -> Memories:
-        """Approve many memories as you read them, such as all from one source; see ``approve``.
+        """Approve several memories as you read them, such as all from one source; see ``approve``.
 
-        A few hundred are approved per transaction. All changes are one run, so that ``undo``
-        takes them back together.
+        Each transaction approves a few hundred memories. All changes form a single run, so one
+        ``undo`` reverts them together.
 
         Args:
             seen: The memories, as ``list`` returned them.
 
         Returns:
-            The memories as they are now.
+            The memories in their current state.
 
         Raises:
-            ChangedSince: If one has changed since; those of earlier transactions are approved.
+            ChangedSince: If a memory has changed since; earlier transactions remain in effect.
             NotFound: If this namespace has no such memory.
-            InvalidInput: If ``seen`` contains anything but memories, or one cannot be approved.
-            LockedMemory: If one would replace a memory that is locked.
+            InvalidInput: If ``seen`` contains anything but memories, or a memory cannot be
+                approved.
+            LockedMemory: If a memory would replace a locked one.
         """
         if not all(isinstance(one, Memory) for one in seen):
-            raise InvalidInput("seen", "must be memories as they were read, not ids")
+            raise InvalidInput("seen", "must be the memories that you read, not their ids")
         for one in seen[:1]:
             self._view.known_namespace(one.id)
         rows = self._view.change_rows(
@@ -115,7 +116,7 @@ class Quarantine(Part):
         return Memories(map(self._view.memory, rows))
 
     def reject(self, id: str) -> Memory:  # noqa: A002 - the field's own name
-        """Forget a quarantined memory; ``restore`` puts it back into quarantine.
+        """Forget a quarantined memory; ``restore`` returns it to quarantine.
 
         Raises:
             NotFound: If this namespace has no such id.
@@ -126,9 +127,9 @@ class Quarantine(Part):
         )
 
     def forget_source(self, uri: str, *, dry_run: bool = False) -> Memories:
-        """Hide all memories from a source, and those derived from them; see ``restore_source``.
+        """Hide all memories from a source and those derived from them; see ``restore_source``.
 
-        Like ``forget_many``, it changes a few hundred per transaction.
+        As in ``forget_many``, each transaction changes a few hundred memories.
 
         Args:
             uri: The address, as in ``Source.uri``.
@@ -159,9 +160,9 @@ class Quarantine(Part):
         return Memories(self._view.memory(row) for row in sorted(hidden, key=lambda row: row.docid))
 
     def restore_source(self, uri: str) -> Memories:
-        """Undo ``forget_source``: each memory gets its earlier status back.
+        """Undo ``forget_source``: each memory returns to its earlier status.
 
-        Memories that were forgotten or rejected separately stay so.
+        Memories that were forgotten or rejected separately stay hidden.
 
         Raises:
             InvalidInput: If ``uri`` is not an address.

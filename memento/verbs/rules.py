@@ -118,32 +118,33 @@ class Rules(Part):
         """Compile an agent's standing instructions into text for its prompt.
 
         Put the head into the system message: it contains the user's rules, preferences and
-        decisions. It stays the same, byte for byte, through a session, so that providers can cache
-        the prompt. Put the tail after the last message: it contains what changed since, the
+        decisions. It stays the same, byte for byte, throughout a session, so providers can cache
+        the prompt. Put the tail after the last message: it contains changes since then, the
         conditional rules that apply to the message, open plans, and recalled memories.
 
-        Only the user's rules are presented as instructions. Each text is one escaped line, so
-        stored text cannot close a section.
+        Only the user's rules are presented as instructions. Each text is rendered as one escaped
+        line, so stored text cannot close a section.
 
         Args:
             message: The user's last message; None for no tail that depends on it.
-            scope: Where the agent works; memories of this scope and of all scopes that contain it
-                apply. ``""`` is the session's scope, if it has one.
-            session: The session whose head to keep; it is started if necessary. None for the head
-                as of now.
-            tokens: Maximum number of tokens in the head, estimated, >= 1. Locked rules are always
+            scope: Scope in which the agent works; memories of this scope and of all scopes that
+                contain it apply. ``""`` is the session's scope, if it has one.
+            session: The session whose head stays the same; it is started if necessary. None for the
+                current head.
+            tokens: Maximum estimated number of tokens in the head, >= 1. Locked rules are always
                 included.
-            tail_tokens: Maximum number of tokens in the tail, estimated, >= 1.
-            context: The caller's own description of the situation, to which conditions of rules may
+            tail_tokens: Maximum estimated number of tokens in the tail, >= 1.
+            context: The caller's description of the situation, to which the conditions of rules can
                 refer, such as ``{"tool": "git", "path": "schema.sql"}``.
             recall: Maximum number of memories to recall for the message, >= 0.
             ids: Whether to show the id of each line of the head and each recalled memory.
-            known_at: Compile the head from what was recorded by this moment, without a tail; not
-                with a message, a context or a session. Undecided conflicts are not listed.
+            known_at: Compile the head from what was recorded by this moment, without a tail; cannot
+                be combined with a message, a context or a session. Undecided conflicts are not
+                listed.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
-            StoreError: If the store cannot be read, or the head of a session not be written.
+            StoreError: If the store cannot be read, or the head of a session cannot be written.
 
         >>> import tempfile
         >>> from memento import MemoryManager
@@ -479,22 +480,22 @@ class Rules(Part):
 
         Args:
             candidate: One of ``Observation.doubtful``.
-            changes: Other values for its ``text``, ``kind``, ``key``, ``condition``, ``due_at``,
+            changes: New values for its ``text``, ``kind``, ``key``, ``condition``, ``due_at``,
                 ``scope`` or ``tags``.
 
         Raises:
             InvalidInput: If it is not a candidate, or a value cannot be accepted.
-            TypeError: If ``changes`` has another name.
-            LockedMemory: If it would replace a memory that is locked.
+            TypeError: If ``changes`` contains any other name.
+            LockedMemory: If it would replace a locked memory.
             StoreError: If it could not be written.
         """
         return Learning(self._view).confirm(candidate, changes)
 
     def doubtful(self, *, limit: int = 30) -> list[Candidate]:
-        """List the statements that ``observe`` was not sure about, the newest message first.
+        """List the statements that ``observe`` was not sure about, newest message first.
 
-        ``confirm`` stores one. Statements of a message that has the tag ``declined`` are left out,
-        and so are those that are stored by now. Only the newest 500 turns are looked at.
+        ``confirm`` stores a statement. Statements that are already stored, or whose message has the
+        tag ``declined``, are not included. Only the newest 500 turns are searched.
 
         Args:
             limit: Maximum number of statements to return, >= 1.
@@ -522,19 +523,20 @@ class Rules(Part):
         """Store rules of the user, whatever their wording.
 
         Args:
-            rules: One rule or several. A rule that gives a slot another value, such as spaces
-                instead of tabs, supersedes the earlier rule.
+            rules: One rule or several. A rule that gives a slot a new value, such as spaces instead
+                of tabs, supersedes the earlier rule.
             scope: Scope in which they apply, a path.
             lock: Whether to lock them, so that only the user can change them.
-            condition: When they apply, in plain words; None to use what each rule says.
+            condition: When they apply, in plain words; None to use the condition stated in each
+                rule.
 
         Returns:
             The rules, in order.
 
         Raises:
             InvalidInput: If a value cannot be accepted.
-            LockedMemory: If one would replace a rule that is locked.
-            TooManyLocks: If ``lock`` and 100 memories are locked already.
+            LockedMemory: If a rule would replace a locked one.
+            TooManyLocks: If ``lock`` is True and 100 memories are already locked.
             StoreError: If they could not be written.
 
         >>> import tempfile
@@ -552,7 +554,8 @@ class Rules(Part):
         """Return what ``observe`` would learn from a conversation, without writing anything.
 
         Args:
-            messages: The turns in order, as for ``keep``, or a string from the user.
+            messages: The turns in order, as for ``keep``, or a single message of the user as a
+                string.
             session: Name of the conversation that the messages continue.
             scope: Scope of the conversation.
 

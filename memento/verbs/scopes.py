@@ -44,14 +44,14 @@ class ScopeInfo:
 
     Attributes:
         path: The scope.
-        namespace: Labels of the namespace that it belongs to, which is another one if the scope is
-            shared by it.
+        namespace: Labels of the namespace to which it belongs; another namespace if it is shared
+            with this one.
         memories: Number of active memories in it or below it.
         title: Human-readable name; ``""`` if it has none.
         aliases: Other names.
         created_at: When it was defined, UTC; None if it only occurs in memories.
-        merged_into: The scope that it was merged into, or None.
-        shared_with: The namespaces that this namespace shares it with.
+        merged_into: The scope into which it was merged, or None.
+        shared_with: The namespaces with which this namespace shares it.
     """
 
     path: str
@@ -71,7 +71,7 @@ class ScopeGuess:
     Attributes:
         path: The scope.
         confidence: Estimated probability, [0, 1).
-        why: The reasons: ``named`` in the text, or named in the ``context``.
+        why: The reasons: ``named`` if the text mentions it, ``context`` if the context does.
         defined: Whether it was defined by ``scopes.define`` rather than only occurring in memories.
     """
 
@@ -137,16 +137,16 @@ Promotions = list[Promotion]
 class Scopes(Part):
     """Scopes, which determine where memories apply: ``memory.scopes``.
 
-    ``share`` is for people and programs, not for agents: no adapter offers it to a model.
+    ``share`` is for people and programs, not for agents: no adapter exposes it to a model.
     """
 
     def list(self) -> Infos:
-        """List the scopes of this namespace, and those that others share with it.
+        """List the scopes of this namespace and those that others share with it.
 
-        A scope exists once ``scopes.define`` named it, or a memory is in it or below it.
+        A scope exists if ``scopes.define`` defined it or if a memory is in it or below it.
 
         Returns:
-            The scopes by path, own ones first; then those that others share, by namespace.
+            The namespace's own scopes, by path, followed by those that others share, by namespace.
 
         Raises:
             StoreError: If the ledger cannot be read.
@@ -180,10 +180,10 @@ class Scopes(Part):
                 yield replace(made, merged_into=None)  # that scope may not be shared
 
     def define(self, path: str, *, title: str = "", aliases: Sequence[str] = ()) -> ScopeInfo:
-        """Give a scope a title and aliases, so that it is listed and recognised in texts.
+        """Define a scope with a title and aliases, so it is listed and recognised in texts.
 
         A path that differs from a known scope only in case, ``-`` and ``_``, or that is one of its
-        aliases, means that scope.
+        aliases, refers to that scope.
 
         Args:
             path: The scope, such as ``project/alpha``.
@@ -191,8 +191,8 @@ class Scopes(Part):
             aliases: Aliases to add, up to 64 in total.
 
         Raises:
-            InvalidInput: If a value cannot be accepted, or an alias means another scope.
-            SecretFound: If it holds a secret and ``Config.secrets`` says to refuse it.
+            InvalidInput: If a value cannot be accepted, or an alias refers to another scope.
+            SecretFound: If it contains a secret and ``Config.secrets`` is ``"reject"``.
             StoreError: If it could not be written.
 
         >>> import tempfile
@@ -213,13 +213,13 @@ class Scopes(Part):
     def infer(self, text: str, *, context: Mapping[str, str] | None = None) -> Guesses:
         """Guess which scope a text belongs to. Writes nothing.
 
-        Two signs are combined: the text names the scope (its path, last segment, title or an
-        alias), and the context names it.
+        Two signals are combined: whether the text mentions the scope (its path, last segment, title
+        or an alias), and whether the context does.
 
         Args:
             text: The text.
             context: Where it was said, such as ``{"repository": "acme/shop", "folder": "/src"}``; a
-                part of a value may be the name of a scope.
+                part of a value can be the name of a scope.
 
         Returns:
             The possible scopes, best first.
@@ -247,9 +247,10 @@ class Scopes(Part):
         """Merge two scopes: all memories at ``src`` or below move to ``dst``.
 
         The earlier state stays in the history, and ``scopes.unmerge`` restores it. If both scopes
-        have a value for a slot, the one that became valid later holds. From then on, ``src`` means
-        ``dst`` when memories are added and searched. Like ``forget_many``, it moves a few hundred
-        per transaction; if it is interrupted, repeat it to move the rest.
+        have a value for a slot, the one that became valid later takes precedence. From then on,
+        ``src`` refers to ``dst`` when memories are added and searched. As in ``forget_many``, each
+        transaction moves a few hundred memories; if the call is interrupted, repeat it to move the
+        rest.
 
         Args:
             src: The scope to merge.
@@ -277,8 +278,8 @@ class Scopes(Part):
     def unmerge(self, src: str) -> int:
         """Undo ``scopes.merge``: the memories return to ``src`` in their earlier state.
 
-        Memories that have changed since the merge come back as they are now. Memories that were
-        added while the scopes were merged stay where they are.
+        Memories that have changed since the merge are moved back in their current state. Memories
+        that were added while the scopes were merged stay where they are.
 
         Args:
             src: The scope that was merged.
@@ -287,7 +288,7 @@ class Scopes(Part):
             Number of memories that were moved back.
 
         Raises:
-            InvalidInput: If it is not merged.
+            InvalidInput: If ``src`` is not merged.
             StoreError: If it could not be written.
         """
         gone = _scope("src", src)
@@ -310,15 +311,15 @@ class Scopes(Part):
         return len(ledger.read(lambda c: rules.below(c, ns, gone))) - before
 
     def share(self, scope: str, with_namespace: str | Sequence[str]) -> ScopeInfo:
-        """Show the memories of a scope to another namespace, which sees none by default.
+        """Share the memories of a scope with another namespace, which sees none by default.
 
         The other namespace sees the active memories at the scope or below, including those added
-        later, in ``retrieve``, ``prompt``, ``recall`` and ``rules.policy``. They are marked with
-        this namespace, trusted no more than an agent's words, and never presented as rules. It
-        cannot change them, and its searches change nothing here. Superseded, archived, forgotten,
-        quarantined and erased memories are not shared.
+        later, in ``retrieve``, ``prompt``, ``recall`` and ``rules.policy``. They are labelled with
+        this namespace, trusted no more than statements of an agent, and never presented as rules.
+        The other namespace cannot change them, and its searches change nothing in this one.
+        Superseded, archived, forgotten, quarantined and erased memories are not shared.
 
-        Only programs and people should call this, because it opens a namespace.
+        Only programs and people should call this, because it gives others access to the namespace.
 
         Args:
             scope: The scope, or one of its aliases, see ``scopes.define``; ``""`` shares
@@ -329,7 +330,8 @@ class Scopes(Part):
             The scope, with all namespaces that see it.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted, or it is this namespace.
+            InvalidInput: If an argument cannot be accepted, or ``with_namespace`` is this
+                namespace.
             StoreError: If it could not be written.
 
         >>> import tempfile
@@ -360,7 +362,7 @@ class Scopes(Part):
         """Stop sharing a scope with a namespace; this takes effect in every process at once.
 
         Args:
-            scope: The scope that was shared, or one of its other names, see ``scopes.define``.
+            scope: The shared scope, or one of its aliases, see ``scopes.define``.
             with_namespace: Labels of the other namespace.
 
         Returns:
@@ -387,7 +389,7 @@ class Scopes(Part):
     def promote(self, id: str, scope: str = "") -> Memory:  # noqa: A002 - the field's own name
         """Move a memory to a wider scope, with its history.
 
-        It supersedes another value for its slot there. ``undo`` takes this back.
+        It supersedes any other value for its slot in that scope. ``undo`` reverses the move.
 
         Args:
             id: Id of an active memory.
@@ -399,7 +401,7 @@ class Scopes(Part):
         Raises:
             NotFound: If this namespace has no such id.
             InvalidInput: If it is not active, or the scope does not contain its own.
-            LockedMemory: If the user locked it, or it would replace one that is locked.
+            LockedMemory: If the user locked it, or it would replace a locked memory.
         """
         where = self._view.present_scope(scope)
         return self._view.change(id, lambda work: rules.promote(work, id, where), verb="promote")
@@ -407,8 +409,8 @@ class Scopes(Part):
     def promotable(self) -> Promotions:
         """List rules and preferences that may apply to a wider scope, without changing anything.
 
-        At least three sibling scopes agree, in words, in the value of a slot or in meaning, and no
-        related scope says otherwise.
+        A candidate is one on which at least three sibling scopes agree (in text, meaning or the
+        value of a slot) and that no related scope contradicts.
 
         Returns:
             The candidates, by scope; pass the id of a memory to ``promote``.
@@ -464,5 +466,5 @@ def _scope(field: str, path: object) -> str:
     """Check a scope, which must not be ``""``."""
     found = parse_scope(cast("str", path), field)
     if not found:
-        raise InvalidInput(field, "is empty, which means everywhere; name a scope")
+        raise InvalidInput(field, "is empty, which means everywhere; specify a scope")
     return found

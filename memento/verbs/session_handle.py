@@ -52,8 +52,8 @@ class SessionInfo:
         touched_at: When it was last written to, UTC, to the second.
         ended_at: When it ended, UTC; None if it has not.
         outcome: How it ended, or None.
-        state: ``open``, ``ended``, or ``interrupted``: it has not ended, and its process is gone or
-            has written nothing for ``SessionConfig.idle_minutes``.
+        state: ``open``, ``ended``, or ``interrupted``: it has not ended, and its process has exited
+            or has written nothing for ``SessionConfig.idle_minutes``.
     """
 
     id: str
@@ -71,20 +71,20 @@ class SessionInfo:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A record of where the work of a session stands.
+    """A record of the state of the work in a session.
 
     Attributes:
         session: The session.
         number: Its number in the session, from 1.
-        at: When it was made, UTC.
+        at: When it was saved, UTC.
         kind: ``task``, ``decision``, ``error`` or ``compaction``.
         goal: The task, or None.
-        done: What is finished and need not be done again.
-        next: What comes next, the first step first.
+        done: Completed work, which must not be repeated.
+        next: The next steps, in order.
         blocked: What blocks the work.
-        files: Paths that the work touches, each with a digest from the caller or ``""``.
+        files: Paths of the files concerned, each with a digest from the caller or ``""``.
         note: Anything else worth noting.
-        data: A JSON object of the caller's own.
+        data: A JSON object with the caller's custom data.
     """
 
     session: str
@@ -114,7 +114,8 @@ class Resumption:
         checkpoint: Its last checkpoint, or None.
         turns: The newest turns after that checkpoint, oldest first.
         learnt: Decisions, rules, preferences and plans of the session, oldest first.
-        text: All of this as a block for a prompt. The same content always gives the same text.
+        text: All of the above as a block for a prompt; the same content always produces the same
+            text.
         tokens: Tokens of the text.
     """
 

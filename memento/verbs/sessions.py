@@ -67,7 +67,8 @@ CENTRAL_OF = 200
 class Session(Named):
     """A work session, as ``memory.sessions.start()`` returns it.
 
-    Used as a context manager, it ends with the block, or is left interrupted after an exception.
+    Used as a context manager, it ends at the end of the block, or is marked as interrupted after an
+    exception.
 
     Attributes:
         id: Name of the session; pass it as ``session`` to ``add`` and ``keep``.
@@ -93,11 +94,11 @@ class Session(Named):
         return self._sessions.checkpoint(self.id, **said)
 
     def resume(self, tokens: int = TALK_TOKENS) -> Resumption | None:
-        """Return where the work stands; see ``Sessions.resume``."""
+        """Return where the work left off; see ``Sessions.resume``."""
         return self._sessions.resume(self.id, tokens=tokens)
 
     def end(self, outcome: str | None = None, summary: str | None = None) -> Memory | None:
-        """End the session, and store a summary of it as a memory.
+        """End the session and store a summary of it as a memory.
 
         Args:
             outcome: How it ended, such as ``done`` or ``given up``.
@@ -145,8 +146,8 @@ class Sessions(Part):
         """Start a session, or continue one.
 
         Args:
-            id: Name of the session; None for a new one. An existing session is continued, even if
-                it had ended.
+            id: Name of the session; None for a new session. An existing session is continued, even
+                if it had ended.
             goal: The task in one sentence; None to leave it unchanged.
             scope: Scope in which it applies, a path; ``""`` to leave it unchanged.
 
@@ -155,7 +156,7 @@ class Sessions(Part):
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
-            SecretFound: If the goal holds a secret and ``Config.secrets`` says to refuse it.
+            SecretFound: If the goal contains a secret and ``Config.secrets`` is ``"reject"``.
             StoreError: If it could not be written.
 
         >>> import tempfile
@@ -188,11 +189,11 @@ class Sessions(Part):
     ) -> Infos:
         """List the sessions, most recently used first.
 
-        Sessions that only occur in memories are not included.
+        Sessions that exist only as the ``session`` of memories are not included.
 
         Args:
             open: True for sessions that have not ended, False for those that have; None for all.
-            scope: Only those at this scope or below it; None for all.
+            scope: Only sessions in this scope or below it; None for all.
             limit: Maximum number of sessions to return, 1 to 10,000.
 
         Raises:
@@ -222,27 +223,28 @@ class Sessions(Part):
         kind: CheckpointKind = "task",
         data: Mapping[str, Any] | None = None,
     ) -> Checkpoint:
-        """Save a checkpoint: where the work of a session stands. It is on disk when this returns.
+        """Save a checkpoint of the work in a session. It is on disk when the call returns.
 
         A checkpoint is not a memory: no query finds it, and only ``resume`` puts it into a prompt.
-        A session keeps its newest ``SessionConfig.checkpoints``. Secrets are removed, as they are
-        from memories. If the session does not exist, it is started.
+        A session keeps its newest ``SessionConfig.checkpoints`` checkpoints. Secrets are removed,
+        as from memories. If the session does not exist, it is started.
 
         Args:
             session: The session, or its name.
             goal: The task in one sentence; None to keep the current one.
-            done: What is finished, up to 64 items of up to 1,000 characters.
-            next: What comes next, first step first; up to as many items.
-            blocked: What blocks the work; up to as many items.
-            files: Paths that the work touches, or a mapping of each to a digest of your own.
+            done: Completed work, up to 64 items of up to 1,000 characters.
+            next: The next steps, in order; same limits.
+            blocked: What blocks the work; same limits.
+            files: Paths of the files concerned, or a mapping of each path to a digest that you
+                compute.
             note: Anything else worth noting, up to 4,000 characters.
             kind: ``task``, ``decision``, ``error``, or ``compaction`` before the conversation is
                 shortened, which recompiles the session's policy.
-            data: A JSON object of your own, up to 64 kB.
+            data: A JSON object with custom data, up to 64 kB.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
-            SecretFound: If it holds a secret and ``Config.secrets`` says to refuse it.
+            SecretFound: If it contains a secret and ``Config.secrets`` is ``"reject"``.
             StoreError: If it could not be written.
         """
         name = session_handle.name_of(session)
@@ -270,9 +272,9 @@ class Sessions(Part):
 
         Args:
             session: The session, or its name, whatever its state. None for the last interrupted
-                one: it has a goal or a checkpoint, has not ended, and its process is gone or has
-                written nothing for ``SessionConfig.idle_minutes``.
-            scope: Without a session: only those at this scope or below it.
+                session: one that has a goal or a checkpoint, has not ended, and whose process has
+                exited or has written nothing for ``SessionConfig.idle_minutes``.
+            scope: Without ``session``: only sessions in this scope or below it.
             tokens: Maximum number of tokens in ``Resumption.text``, >= 1.
 
         Returns:
@@ -336,7 +338,7 @@ class Sessions(Part):
         )
 
     def info(self, session: str) -> SessionInfo:
-        """Return one session as it is now.
+        """Return the current state of a session.
 
         Raises:
             InvalidInput: If it was never started, or was erased.
@@ -351,7 +353,7 @@ class Sessions(Part):
     def end(
         self, session: str, outcome: str | None = None, summary: str | None = None
     ) -> Memory | None:
-        """End a session, and store a summary of it as a memory; see ``Session.end``."""
+        """End a session and store a summary of it as a memory; see ``Session.end``."""
         # An extract quotes memories that were read before. If one was erased, hidden or changed
         # since, the extract is made again: what is erased must not come back as a quotation.
         clean = Redaction(self._view.engine.config.secrets)
@@ -379,9 +381,10 @@ class Sessions(Part):
             return self._view.memory(kept[0])
 
     def interrupt(self, session: str) -> None:
-        """Mark a session as interrupted: it has not ended, and nobody works on it any more.
+        """Mark a session as interrupted: it has not ended, but no one is working on it.
 
-        A session that is used as a context manager is marked so if its block fails.
+        A session used as a context manager is marked as interrupted if its block raises an
+        exception.
 
         Args:
             session: Name of the session.

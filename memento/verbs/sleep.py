@@ -43,29 +43,29 @@ class Sleep(Part):
     ) -> Tick:
         """Update strengths, merge near-duplicates, write articles, and move or archive memories.
 
-        New statements that have not been compared yet are compared first, see ``slots.conflicts``.
+        New statements that have not been compared yet are compared first; see ``slots.conflicts``.
 
-        Each step changes a few memories per transaction, so that no other writer waits long. When
-        the time is up, the call returns and the next one continues. A process that dies loses only
-        its current transaction. If nothing is new, nothing changes. If two processes sleep at once,
-        the second one returns immediately.
+        Each step changes a few memories per transaction, so no other writer waits long. When the
+        time is up, the call returns; the next call continues. If the process is killed, only the
+        current transaction is lost. If there is nothing new, nothing changes. If two processes
+        sleep at the same time, the second one returns immediately.
 
-        Nothing is deleted, and ``undo(run=...)`` takes all of it back. Memories that are pinned,
-        locked or quarantined, and tiers that the caller chose, are left alone.
+        Nothing is deleted, and ``undo(run=...)`` undoes all of it. Pinned, locked and quarantined
+        memories, and tiers that the caller chose, are not changed.
 
         Args:
-            seconds: Seconds after which no new step begins, up to a day; at least one transaction
-                is always done.
-            rows: Maximum number of memories to change, where a group of duplicates counts as one;
-                None for no limit.
-            steps: Only these of ``fold``, ``duplicates``, ``articles``, ``tiers``, ``archive``,
+            seconds: Seconds after which no new step starts, up to a day; at least one transaction
+                is always carried out.
+            rows: Maximum number of memories to change, counting a group of duplicates as one; None
+                for no limit.
+            steps: A subset of ``fold``, ``duplicates``, ``articles``, ``tiers``, ``archive``,
                 ``replay`` and ``links``. None for all, with ``articles`` only if
-                ``Config.articles`` turns them on. An unfinished sleep continues with the steps it
-                started with.
+                ``Config.articles`` enables it. An unfinished sleep continues with the steps with
+                which it started.
             dry_run: Only report what would be changed.
 
         Returns:
-            A report of what each step did.
+            A report on each step.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -114,10 +114,10 @@ class Sleep(Part):
     def stale(
         self, *, kind: Kind | KindName | Sequence[Kind | KindName] | None = None, limit: int = 100
     ) -> list[Stale]:
-        """List active memories that should be reviewed, the most faded first.
+        """List active memories that should be reviewed, most faded first.
 
-        A memory is stale if it is no longer valid, if feedback lowered its belief, or if it has
-        nearly faded. Pinned and locked memories are never stale.
+        A memory is stale if it is no longer valid, if feedback lowered the belief in it, or if it
+        has almost faded. Pinned and locked memories are never stale.
 
         Args:
             kind: One kind or several; None for all.
@@ -150,12 +150,11 @@ class Sleep(Part):
         return self._view.ask(lambda c, ns: report.unusual(c, ns, first)) or []
 
     def archive(self, id: str) -> Memory:  # noqa: A002 - the field's own name
-        """Archive a memory, so that it is found only on request.
+        """Archive a memory, so it is found only on request.
 
         ``retrieve(include_archived=True)`` finds it, and so does a query that names its key or an
-        alias. It keeps its text and its vector. ``sleep.unarchive`` or ``undo`` brings it back, and
-        so does feedback that it was used or is right. A memory that is already archived is not
-        changed.
+        alias. It keeps its text and its vector. ``sleep.unarchive``, ``undo``, and feedback that it
+        was used or is right make it active again. A memory that is already archived is not changed.
 
         Raises:
             NotFound: If this namespace has no such id.
@@ -177,9 +176,9 @@ class Sleep(Part):
         )
 
     def unarchive(self, id: str) -> Memory:  # noqa: A002 - the field's own name
-        """Bring back an archived memory; an active memory is not changed.
+        """Make an archived memory active again; an active memory is not changed.
 
-        If another memory fills its slot now, it comes back as superseded.
+        If another memory now fills its slot, it becomes superseded instead.
 
         Raises:
             NotFound: If this namespace has no such id.
@@ -196,6 +195,6 @@ def _steps(given: Sequence[str]) -> list[str]:
     """
     known = [run.FOLD, *run.STEPS]
     if isinstance(given, str) or not isinstance(given, Sequence):
-        raise InvalidInput("steps", f"must be a list of: {', '.join(known)}")
+        raise InvalidInput("steps", f"must be a list of these values: {', '.join(known)}")
     wanted = [check_word("steps", name, known) for name in given]
     return [name for name in known if name in wanted]

@@ -61,7 +61,7 @@ class Conflict:
 
 
 class Slots(Part):
-    """Slots, which have one value at a time, with their history and conflicts: ``memory.slots``.
+    """Slots (keys with one value at a time), their history and conflicts: ``memory.slots``.
 
     ``memory.value(key)`` returns the current value.
     """
@@ -74,9 +74,9 @@ class Slots(Part):
             scope: Exact scope of the slot.
 
         Returns:
-            The values, each with the period in which it was current and why that ended; see
-            ``SlotValue``. Forgotten, quarantined and expired memories are left out. A slot without
-            values has an empty history.
+            The values, each with the period in which it was current and the reason it ended; see
+            ``SlotValue``. Forgotten, quarantined and expired memories are not included. A slot
+            without values has an empty history.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -86,24 +86,24 @@ class Slots(Part):
         return self._view.values(lambda c, ns: slot_rows.values(c, ns, slot, now))
 
     def revert(self, key: str, *, scope: str = "") -> Memory:
-        """Bring back the previous value of a slot, from now on.
+        """Return to the previous value of a slot, from now on.
 
-        The previous value is added as a new memory with the same fields, which names it in
+        The previous value is added as a new memory with the same fields and with the original in
         ``source.parents``. The current or planned value is superseded and stays in the history.
-        Reverting again brings back the value that it replaced.
+        Reverting again returns to the value that was replaced.
 
         The previous value is the newest earlier value that differs from the current one. If the
-        current value was forgotten or has expired, it is simply the newest earlier value.
+        current value was forgotten or has expired, it is the newest earlier value.
 
         Args:
             key: The slot, such as ``user/editor``.
             scope: Exact scope of the slot.
 
         Returns:
-            The memory that holds the slot now.
+            The memory that now fills the slot.
 
         Raises:
-            InvalidInput: If no earlier value is left, or it was valid only until a past moment.
+            InvalidInput: If there is no earlier value, or its validity has ended.
             LockedMemory: If the current value is locked.
             StoreUnusable: If the previous value is damaged.
             StoreError: If it could not be written.
@@ -120,10 +120,10 @@ class Slots(Part):
     def conflicts(self, *, status: ConflictStatus = "open", limit: int = 100) -> list[Conflict]:
         """List pairs of memories that seem to contradict each other, newest first.
 
-        Each new statement is compared with earlier ones in the background; this call first compares
-        those that are still waiting, for a second at most: after many were added at once, ask again
-        to see the rest. Two of one speaker conflict if they
-        give one slot two values, or are the same but for a "not" or an opposite. Both stay.
+        Each new statement is compared with earlier ones in the background. This call first compares
+        statements that are still waiting, for at most a second; after a large batch, call it again
+        to see the rest. Two statements by one speaker conflict if they give a slot different
+        values, or if they differ only by a "not" or an opposite. Both remain active.
 
         Args:
             status: ``open``, or ``resolved`` for settled pairs.
@@ -175,18 +175,18 @@ class Slots(Part):
 
         Args:
             a: Id of a memory.
-            b: Id of the other one.
+            b: Id of the other memory.
             keep: ``a`` or ``b``, which then supersedes the other; ``both`` if there is no conflict;
                 ``neither`` to forget both.
 
         Returns:
-            Both memories, as they are now.
+            Both memories in their current state.
 
         Raises:
             NotFound: If this namespace has no such id.
-            InvalidInput: If ``keep`` is something else, both are the same memory, one is
-                quarantined or forgotten, or the one to keep is not active.
-            LockedMemory: If the user locked one that would give way.
+            InvalidInput: If ``keep`` is invalid, ``a`` and ``b`` are the same memory, either is
+                quarantined or forgotten, or the memory to keep is not active.
+            LockedMemory: If the user locked a memory that would be superseded or forgotten.
         """
         check_word("keep", keep, get_args(Keep))
         one, other = check_id(a), check_id(b)

@@ -20,7 +20,7 @@ class ModelUse:
         calls: Number of requests sent.
         tokens_in: Number of tokens sent, as counted by the server.
         tokens_out: Number of tokens received.
-        failures: Number of tasks that got no usable reply.
+        failures: Number of tasks without a usable reply.
         seconds: Time spent waiting for replies, in seconds.
     """
 
@@ -35,8 +35,8 @@ class ModelUse:
 class Usage:
     """The use of language models by one namespace.
 
-    Before a request is sent, the most that it could use is counted. That count stays if the process
-    dies or the reply comes too late.
+    Before a request is sent, the maximum that it could use is counted. That count remains if the
+    process dies or the reply arrives too late.
 
     Attributes:
         total: The total.

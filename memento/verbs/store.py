@@ -49,7 +49,7 @@ SHORTEST_ID = 6
 class Store(Part):
     """The store itself: statistics, backup, export, checks and erasure: ``memory.store``.
 
-    Each method says whether it works on this namespace or on the whole store.
+    Each method states whether it applies to this namespace or to the whole store.
 
     >>> import tempfile
     >>> from memento import MemoryManager
@@ -113,7 +113,7 @@ class Store(Part):
     def namespaces(self) -> dict[tuple[str, ...], int]:
         """Count the active memories of every namespace of the store.
 
-        For the administrator of the store, not for a user who shares it.
+        Intended for the administrator of the store, not for a user who shares it.
 
         Returns:
             The number of active memories by namespace, in order of the labels.
@@ -124,20 +124,20 @@ class Store(Part):
         return lineage.per_namespace(self._view.engine.ledger, self._view.engine.now())
 
     def backup(self, file: str | Path, *, overwrite: bool = False) -> Backup:
-        """Write the whole store, with every namespace, into one file, without blocking writers.
+        """Back up the whole store, every namespace, to one file, without blocking writers.
 
-        When this returns, the file is private, on disk and verified.
-        ``memento.upkeep.backup.restore`` turns it into a store again.
+        When the call returns, the file is private, on disk and verified.
+        ``memento.upkeep.backup.restore`` restores a store from it.
 
         Args:
-            file: Name of the backup, outside the store's folder.
+            file: Name of the backup file, outside the store folder.
             overwrite: Replace an existing file.
 
         Raises:
-            InvalidInput: If the file would be in the store's own folder.
-            TargetExists: If the file exists already, or is not a regular file.
+            InvalidInput: If the file would be in the store folder.
+            TargetExists: If the file already exists, or is not a regular file.
             StoreError: If it cannot be written, or the store is damaged. Damaged memories of this
-                namespace are named; those of others are only counted.
+                namespace are listed by id; those of other namespaces are only counted.
         """
         engine = self._view.engine
         sees = engine.sees(self._view.namespace)
@@ -152,32 +152,32 @@ class Store(Part):
         all_namespaces: bool = False,
         overwrite: bool = False,
     ) -> Exported:
-        """Write this namespace as JSON Lines, as of one moment, without blocking writers.
+        """Export this namespace as JSON Lines, in a consistent state, without blocking writers.
 
         The file contains everything that ``import_from`` needs to rebuild the namespace elsewhere:
         every field of every memory of every status, earlier states, links and events.
 
         Args:
-            target: Name of a file, which becomes private, or an open stream of text or bytes.
-            format: Instead, write what is active or archived so that other programs read it:
-                ``jsonl`` (one draft per line), ``csv``, ``mem0``, ``server-memory``, or the turns
-                of conversations as ``chat`` (OpenAI messages) or ``sharegpt``. What such a format
-                cannot hold is counted in ``Exported.left_out``.
-            vectors: Also write the vectors of the embedder in use, so that they need not be
-                computed again; about 2 kB per memory.
+            target: Name of a file, which is made private, or an open text or binary stream.
+            format: Instead, write active and archived memories in a format that other programs
+                read: ``jsonl`` (one draft per line), ``csv``, ``mem0``, ``server-memory``, or the
+                turns of conversations as ``chat`` (OpenAI messages) or ``sharegpt``.
+                ``Exported.left_out`` counts what such a format cannot represent.
+            vectors: Also write the vectors of the embedder in use, so they need not be recomputed;
+                about 2 kB per memory.
             all_namespaces: Write every namespace of the store.
             overwrite: Replace an existing file.
 
         Raises:
-            InvalidInput: If the file would be in the store's own folder.
-            TargetExists: If the file exists already, or is not a regular file.
+            InvalidInput: If the file would be in the store folder.
+            TargetExists: If the file already exists, or is not a regular file.
             StoreError: If it cannot be written, or the store cannot be read.
         """
         everything = check_flag("all_namespaces", all_namespaces)
         if format is not None:
             check_word("format", format, [*WRITERS])
             if everything or vectors:
-                raise InvalidInput("format", f"{format} holds one namespace, and no vectors")
+                raise InvalidInput("format", f"{format} supports only one namespace and no vectors")
             shown = filters_of(self._view.engine.now(), statuses=SHOWN)
             found = self._view.listed(shown, limit=1_000_000)
             return export_as(
@@ -207,36 +207,37 @@ class Store(Part):
         """Import a file that ``export`` wrote; if any part is refused, nothing is imported.
 
         The whole file is checked before anything is written. Then each transaction writes a few
-        hundred memories, so that other writers never wait long and readers see memories as they
-        arrive. If the call is interrupted, repeat it to import the rest.
+        hundred memories, so other writers never wait long and readers see memories as they arrive.
+        If the call is interrupted, repeat it to import the rest.
 
-        Memories keep their ids, times and order. A memory that the store already has stays as it
-        is, so importing twice adds nothing. If two active memories fill one slot, the one that
-        became valid later supersedes the other.
+        Memories keep their ids, times and order. Memories that the store already contains are not
+        changed, so importing twice adds nothing. If two active memories fill the same slot, the one
+        that became valid later supersedes the other.
 
-        A file counts as another person's unless you say otherwise. Its memories are then checked as
-        with ``add``: none is trusted more than the file, untrusted ones are quarantined, secrets
-        are removed, and none is a rule or pinned. Earlier states, events, vectors, and superseded
-        and forgotten memories are left out. With ``trust="user"``, the file is your own, and
-        everything is imported unchanged.
+        By default, a file is treated as another person's. Its memories are then checked as with
+        ``add``: none is trusted more than the file, untrusted memories are quarantined, secrets are
+        removed, and none is imported as a rule or pinned. Earlier states, events, vectors, and
+        superseded and forgotten memories are not imported. With ``trust="user"``, the file is
+        treated as your own, and everything is imported unchanged.
 
         Args:
-            source: Name of a file, or an open stream of text or bytes.
+            source: Name of a file, or an open text or binary stream.
             all_namespaces: Import each memory into the namespace it came from; otherwise, an export
-                of one namespace, whatever its name, is imported into this one.
+                of a single namespace, whatever its name, is imported into this one.
             trust: Highest trust class for memories from the file; ``"user"`` for your own file.
-            progress: Called with 0 and None repeatedly while the file is checked, and then with the
-                number of its lines that are on disk and of all lines; see
+            progress: Called repeatedly with 0 and None while the file is checked, and then with the
+                number of its lines that are on disk and the total; see
                 ``memento.protocols.Progress``.
 
         Raises:
-            ArchiveDamaged: If the file is cut off, changed, or not an export.
+            ArchiveDamaged: If the file is truncated, modified or not an export.
             ArchiveFromTheFuture: If the file is in a newer format.
             InvalidInput: If it contains several namespaces and ``all_namespaces`` is not given, or
-                a value that cannot be accepted; the message names the line.
-            IdConflict: If an id belongs to another memory here.
-            SecretFound: If the file is not your own, holds a secret, and the settings refuse them.
-            StoreError: If it could not be written; memories written before the failure stay.
+                if it contains a value that cannot be accepted; the message gives the line.
+            IdConflict: If an id belongs to a different memory in the store.
+            SecretFound: If the file is not your own and contains a secret, and ``Config.secrets``
+                is ``"reject"``.
+            StoreError: If it could not be written; memories written before the failure remain.
         """
         everything = check_flag("all_namespaces", all_namespaces)
         believed = member(Trust, "trust", trust)
@@ -245,21 +246,22 @@ class Store(Part):
         )
 
     def move(self, to: str | Path, *, progress: Progress | None = None) -> Moved:
-        """Copy the whole store into another one, and check that the two are the same.
+        """Copy the whole store to another store, and verify that the two are identical.
 
-        The other store is a folder or a database, new or without memories. All that ``export``
-        writes of every namespace is copied, with the vectors of the embedder in use; the settings
-        and the tokens of a folder are not. This store stays as it is; use the other one from then
-        on. A call that was interrupted can be repeated, even after ``kill -9``: it goes on.
+        The other store is a folder or a database that is new or contains no memories. Everything
+        that ``export`` writes for every namespace is copied, together with the vectors of the
+        embedder in use; a folder's settings and tokens are not. This store is not changed; use the
+        other one from then on. An interrupted call can be repeated, even after ``kill -9``; it
+        continues where it stopped.
 
         Args:
             to: Folder of the other store, or ``postgresql://…``.
             progress: As in ``import_from``.
 
         Raises:
-            InvalidInput: If the other store holds memories, or is this one.
-            StoreError: If a store cannot be read or written, or the two differ, as after a write to
-                this one meanwhile.
+            InvalidInput: If the other store contains memories, or is this store.
+            StoreError: If a store cannot be read or written, or if the two differ, as after a write
+                to this store in the meantime.
         """
         return self._view.engine.move(to, check_progress(progress))
 
@@ -274,22 +276,23 @@ class Store(Part):
     ) -> Synced:
         """Sync the memories of this namespace with a folder of Markdown notes, in both directions.
 
-        Each memory gets a note that you can change in any editor: its text and, in the front
-        matter, its kind, tags, aliases and scope. The next call applies what changed on either
-        side. If the same field changed on both, the note wins, and the memory's version stays in
-        its history. Deleting a note forgets its memory, which ``restore`` brings back; the note of
-        a forgotten or erased memory is removed. A note with ``memento: new`` in its front matter
+        Each memory gets a note that you can edit in any editor: its text and, in the front matter,
+        its kind, tags, aliases and scope. The next call applies the changes of both sides. If the
+        same field changed on both, the note takes precedence, and the memory's version stays in its
+        history. Deleting a note forgets its memory (``restore`` undoes this); the note of a
+        forgotten or erased memory is removed. A note with ``memento: new`` in its front matter
         becomes a memory. Other notes are never changed.
 
-        All changes to memories form one run, see ``Synced.run``. If a call is killed, the next one
-        completes it.
+        All changes to memories form a single run, see ``Synced.run``. If a call is killed, the next
+        call completes it.
 
         Args:
-            folder: The folder, outside the store's; created if missing.
-            trust: Trust class of whoever edits the notes. If not the user, new notes are treated as
-                added from that source, and no note can change a memory that is trusted more.
-            allow_deletes: Whether to forget the memories of missing notes even if more than 5 and
-                more than a fifth of all are missing, as in a folder that is only half copied.
+            folder: The folder, outside the store folder; created if missing.
+            trust: Trust class of whoever edits the notes. If it is not the user, new notes are
+                treated as added from that source, and no note can change a memory that is trusted
+                more.
+            allow_deletes: Whether to forget the memories of missing notes even if more than 5 notes
+                and more than a fifth of all notes are missing, as in a partially copied folder.
             dry_run: Only report what would be done.
             filters: Which memories get a note, see ``Filtering``; all kinds except episodes by
                 default. A memory that already has a note keeps it.
@@ -324,13 +327,13 @@ class Store(Part):
     def doctor(self, *, repair: bool = True, all_namespaces: bool = False) -> list[Finding]:
         """Check the whole store for damage.
 
-        Counts cover the whole store. Damaged memories of this namespace are named; those of others
-        are only counted.
+        Counts cover the whole store. Damaged memories of this namespace are listed by id; those of
+        other namespaces are only counted.
 
         Args:
             repair: Repair data derived from the memories; the memories are never changed.
-            all_namespaces: Name damaged memories of every namespace: for the administrator of the
-                store, not for a user who shares it.
+            all_namespaces: List damaged memories of every namespace by id; intended for the
+                administrator of the store, not for a user who shares it.
 
         Returns:
             One finding per check; the store is healthy if all are ``ok``.
@@ -348,9 +351,9 @@ class Store(Part):
         timeout: float | None = None,
         progress: Progress | None = None,
     ) -> int:
-        """Embed all memories again, after the embedder was changed.
+        """Embed all memories again after a change of embedder.
 
-        This affects the whole store, with every namespace.
+        This applies to the whole store, with every namespace.
 
         Args:
             wait: Return only when it is done.
@@ -385,30 +388,30 @@ class Store(Part):
     ) -> Erasure:
         """Remove memories of this namespace permanently, from every file of the store.
 
-        Text, versions, words, vectors, links, events and every copy in the store's folder are
-        removed, and nothing brings them back (``forget``, in contrast, can be undone). Memories of
-        every status are included. The Chroma folder is removed and rebuilt in the background.
+        Text, versions, index entries, vectors, links, events and every copy in the store folder are
+        removed and cannot be recovered (``forget``, in contrast, can be undone). Memories of every
+        status are included. The Chroma folder is removed and rebuilt in the background.
 
         Args:
             ids: One id or several.
-            source: Instead of ids: all memories whose ``source.uri`` is this address, or this
-                address without its secrets.
+            source: Instead of ids: all memories whose ``source.uri`` is this address, with or
+                without its secrets.
             session: Instead of ids: all memories of this session.
             everything: Instead of ids: all memories of this namespace.
             derived: Also erase memories derived from these (``source.parents`` names one, directly
-                or indirectly), because they may say the same thing. An article that a sleep made
-                from one is always erased.
+                or indirectly), because they may contain the same information. Articles that a sleep
+                wrote from these memories are always erased.
             dry_run: Only report what would be erased.
             timeout: Maximum number of seconds to wait for other processes that have the store open,
                 >= 0.
 
         Returns:
-            The receipt. Parts in ``pending`` are finished by the process that has the store open,
+            The receipt. Steps in ``pending`` are completed by the process that has the store open,
             or by the next one that opens it.
 
         Raises:
-            InvalidInput: If not exactly one of the first four is given.
-            NotFound: If this namespace lacks one of the ids; nothing was erased.
+            InvalidInput: Unless exactly one of the first four arguments is given.
+            NotFound: If this namespace does not have one of the ids; nothing was erased.
             StoreError: If the ledger could not be written; nothing was erased.
         """
         what = choose(ids, source, session, everything=check_flag("everything", everything))
@@ -430,7 +433,7 @@ class Store(Part):
 
         Returns:
             The number of active memories for each scope, tag and so on, sorted by name. The numbers
-            for all scopes add up to the number of memories.
+            for all scopes add up to the total number of memories.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -442,8 +445,8 @@ class Store(Part):
     def full_id(self, short: str) -> str:
         """Return the full id that starts or ends with the characters given.
 
-        Ids begin with the time, so ids from the same day start alike; the last characters differ
-        sooner.
+        Ids start with a timestamp, so ids from the same day have a common prefix; the last
+        characters distinguish them better.
 
         Args:
             short: An id, or at least 6 characters from its start or its end.
@@ -481,9 +484,9 @@ class Store(Part):
         return [row.id for row in swept]
 
     def touch(self, ids: str | Sequence[str], expires_in: timedelta | float | None) -> list[str]:
-        """Set a new expiry for memories, without making a new version.
+        """Set a new expiry for memories without creating a new version.
 
-        Like ``forget_many``, it changes a few hundred per transaction.
+        As in ``forget_many``, each transaction changes a few hundred memories.
 
         Args:
             ids: One id or several, at most 100,000.
@@ -493,9 +496,9 @@ class Store(Part):
             Ids of the changed memories; hidden or already expired ones are not changed.
 
         Raises:
-            NotFound: If this namespace lacks one of the ids; nothing was changed.
+            NotFound: If this namespace does not have one of the ids; nothing was changed.
             LockedMemory: If the user locked one of them; nothing was changed.
-            InvalidInput: If ``expires_in`` is not a time to live.
+            InvalidInput: If ``expires_in`` is not a valid duration.
         """
         now = self._view.engine.now()
         named = [check_id(one, "ids") for one in several("ids", ids, most=MAX_IDS)]
@@ -513,7 +516,7 @@ class Store(Part):
         """Embed texts with the manager's embedder, in the same way as its memories.
 
         Args:
-            texts: Any number of texts, none empty.
+            texts: Any number of non-empty texts.
 
         Returns:
             (len(texts), dim) float32, each row of unit length.
@@ -537,13 +540,13 @@ class Store(Part):
         record: bool = True,
         **filters: Unpack[Filtering],
     ) -> Retrieval:
-        """Find memories by a vector, nearest first, without words or ranking.
+        """Find memories by vector alone, nearest first, without word search or ranking.
 
-        If you have text to search for, use ``retrieve``, which finds more.
+        To search for text, use ``retrieve``, which finds more.
 
         Args:
-            vector: (dim,) vector of the store's own embedder, see ``embed``; its length must not
-                be 0.
+            vector: (dim,) vector from the store's own embedder, see ``embed``; must not be all
+                zeros.
             k: Maximum number of hits to return, 1 to 10,000.
             min_score: Drop hits below this cosine, [0, 1].
             wait: Maximum number of seconds to wait for the newest memories to be embedded, as for
@@ -552,12 +555,12 @@ class Store(Part):
             filters: See ``Filtering``.
 
         Returns:
-            Hits whose ``score`` is the cosine, [0, 1]; ``missing`` reports memories that are not
-            embedded yet and could not be searched.
+            Hits whose ``score`` is the cosine, [0, 1]; ``missing`` reports memories that could not
+            be searched because they are not embedded yet.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
-            EmbeddingMismatch: If the vector or the stored vectors come from another embedder.
+            EmbeddingMismatch: If the vector or the stored vectors come from a different embedder.
             TierUnavailable: If this manager has no embedder.
             StoreError: If the ledger cannot be read.
         """
@@ -576,8 +579,8 @@ class Store(Part):
         """Return how much this namespace used language models.
 
         Args:
-            since: First moment, with a time zone; its whole day (UTC) is included. None for all
-                days on record, about 400.
+            since: Start of the period, with a time zone; its whole day (UTC) is included. None for
+                all recorded days, about 400.
 
         Raises:
             InvalidInput: If ``since`` has no time zone.

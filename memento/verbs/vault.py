@@ -71,8 +71,8 @@ FEW, SHARE = 5, 0.2
 """If more notes, and a larger share of all, are missing, no memory is forgotten for it."""
 _TEMPORARY = re.compile(rf"(.+\.md|{re.escape(STATE)})\.[0-9a-f]{{8}}\.tmp", re.IGNORECASE)
 _LINK = re.compile(r"\[\[([^\]|#^\n]+)")
-_ANEW = "write `memento: new` in it to keep it as a memory of its own"
-_MEANWHILE = "it changed meanwhile; sync again"
+_ANEW = "write `memento: new` in it to keep it as a separate memory"
+_MEANWHILE = "it changed during the sync; sync again"
 
 Action = Literal[
     "added", "updated", "forgotten", "written", "removed", "conflict", "left", "withheld"
@@ -156,9 +156,9 @@ def sync(
     root = Path(os.path.realpath(path_outside("folder", folder, view.root)))
     store = Path(os.path.realpath(view.root))
     if not str(folder) or root in (store, *store.parents):
-        raise InvalidInput("folder", "must be a folder of its own, not that of the store")
+        raise InvalidInput("folder", "must be a separate folder, not the store folder")
     if os.path.lexists(root) and not root.is_dir():
-        raise InvalidInput("folder", "is a file; give a folder")
+        raise InvalidInput("folder", "is a file; specify a folder")
     kinds = filters.kinds or tuple(kind.value for kind in Kind if kind is not Kind.EPISODE)
     asked = replace(filters, kinds=kinds, statuses=SHOWN)
     run = _Sync(view, root, asked, trust, allow_deletes=allow_deletes, dry_run=dry_run)
@@ -254,8 +254,10 @@ class _Sync:
 
         known = self._view.ask(lambda db, ns: meta.get(db, self._mark(ns)))
         if known is None:
-            problem = "is the vault of another store or namespace; give another folder, or remove"
-            raise InvalidInput("folder", f"{problem} its {STATE} to begin anew")
+            problem = (
+                "is the vault of another store or namespace; use a different folder, or delete"
+            )
+            raise InvalidInput("folder", f"{problem} its {STATE} to start over")
         self._saves = str(known).split()
         if saved in self._saves:  # else the store was restored from an earlier state
             self._bases = bases
@@ -338,7 +340,7 @@ class _Sync:
             self._new.add(made)
             self._bases[made] = _Base(shown, "", None)
         elif note.id in self._notes:
-            problem = f"it has the id of {self._notes[note.id].path}; {_ANEW}"
+            problem = f"it has the same id as {self._notes[note.id].path}; {_ANEW}"
             if base is None or name in self._notes:
                 self._leave(shown, note.id, problem)
             else:  # another note was copied over it; its memory is not forgotten
@@ -502,7 +504,13 @@ class _Sync:
             self._steps.append(Step("removed", file.path, name))
             del self._bases[name]
             return
-        became = f"was {row.status}" if row is not None else "was erased" if base else "is not here"
+        became = (
+            f"was {row.status}"
+            if row is not None
+            else "was erased"
+            if base
+            else "is not in this store"
+        )
         became = "has expired" if row is not None and row.status in SHOWN else became
         self._leave(file.path, name, f"its memory {became}; delete the note, or {_ANEW}")
 
@@ -576,7 +584,7 @@ class _Sync:
         try:
             path.parent.mkdir(exist_ok=True)
         except FileExistsError:
-            problem = f"{path.parent.name} is a file, and must be a folder for it"
+            problem = f"{path.parent.name} is a file, but the note requires a folder"
             raise InvalidInput("note", problem) from None
         if data is not None:
             write_atomically(path, data, check=check, wait=False)

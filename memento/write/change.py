@@ -230,9 +230,9 @@ def check_author(row: Row, author: str, untrusted: Collection[str]) -> None:
     if waits or author in untrusted or Trust.outranks(stands, author):
         raise UntrustedSource(
             "source",
-            f"what comes from {author} cannot change or hide {row.id!r}, which comes from"
-            f" {row.trust}; add what is true instead, with supersedes={row.id!r}, for the user to"
-            " settle",
+            f"a memory from {author} cannot change or hide {row.id!r}, which comes from"
+            f" {row.trust}; instead, add the correct statement with supersedes={row.id!r}, and "
+            "let the user settle the conflict",
         )
 
 
@@ -343,7 +343,7 @@ def _how_it_holds_again(row: Row) -> str:
     again = "add its text again"
     if row.key is not None:
         slot = f"{row.key!r} in scope {row.scope!r}" if row.scope else repr(row.key)
-        again = f"revert with key {slot} for the value before in its slot, or {again}"
+        again = f"revert with key {slot} to return to the earlier value, or {again}"
     return f"{row.id!r} is superseded by {row.superseded_by!r}, not forgotten: {again}"
 
 
@@ -375,7 +375,9 @@ def _changes(row: Row, wanted: dict[str, Any], asked: Accepted) -> dict[str, Any
     """Return the wanted values that differ from those of the row."""
     ends = wanted.get("valid_until")
     if ends is not None and ends <= row.valid_from:
-        raise InvalidInput("valid_until", "must be later than the start of validity")
+        raise InvalidInput(
+            "valid_until", "must be later than the time from which the memory is valid"
+        )
     if "text" in wanted:
         wanted["cues"] = cues(wanted["text"], row.role)
     if "pinned" in wanted:

@@ -139,7 +139,9 @@ def _to_protect(work: Work, memory_id: str) -> Row:
     """Read a memory and check that it may be locked or pinned."""
     row = memories.by_id(work.db, work.ns, memory_id)
     if row.trust != Trust.USER:
-        problem = f"{memory_id!r} comes from {row.trust}; only what the user says can be locked or"
+        problem = (
+            f"{memory_id!r} comes from {row.trust}; only memories from the user can be locked or"
+        )
         raise UntrustedSource("id", f"{problem} pinned; add it as the user")
     if row.status not in FOUND:
         raise InvalidInput("id", f"{memory_id!r} is {row.status}, not active")

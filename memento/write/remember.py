@@ -479,8 +479,8 @@ def _no_place(entry: Entry, at: int, count: int) -> UntrustedSource:
     """Make the error for an entry that would replace a memory that is trusted more."""
     error = UntrustedSource(
         "replace",
-        f"{entry.row.id!r} is a memory that this one cannot replace, as it comes or is derived from"
-        f" {entry.row.trust}; give it an id of its own",
+        f"{entry.row.id!r} is trusted more than this memory, which comes from, or is derived from,"
+        f" {entry.row.trust}, so it cannot be replaced; use a different id",
     )
     return error if count == 1 else error.within(f"items[{at}]")
 

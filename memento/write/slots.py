@@ -315,8 +315,8 @@ def revert(work: Work, key: str, scope: str) -> Row:
         raise nothing_before(key, scope)
     ends = slot_rows.held_until(session, before)
     if ends is not None and ends <= now:
-        problem = f"the value of {key!r} before, {before.id!r}, was valid only until a past moment"
-        raise InvalidInput("key", f"{problem}; add its text again if it is true now")
+        problem = f"the earlier value of {key!r}, {before.id!r}, is no longer valid"
+        raise InvalidInput("key", f"{problem}; add its text again if it is true again")
     row = _from_now_on(before, now, ends)
     changes.insert_rows(work, [(row, columns_of(row))])
     contend(work, row, by=Trust.USER)
@@ -326,7 +326,7 @@ def revert(work: Work, key: str, scope: str) -> Row:
 def nothing_before(key: str, scope: str) -> InvalidInput:
     """Make the error for a slot that has no earlier value."""
     where = f" in scope {scope!r}" if scope else ""
-    return InvalidInput("key", f"{key!r} has no earlier value{where} that could hold again")
+    return InvalidInput("key", f"{key!r} has no earlier value{where} to return to")
 
 
 def _from_now_on(before: Row, now: int, ends: int | None) -> Row:

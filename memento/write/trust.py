@@ -142,11 +142,11 @@ def check_standing(trust: str, kind: str, *, pinned: bool, untrusted: Collection
         return
     if kind == Kind.RULE:
         raise UntrustedSource(
-            "kind", f"what comes from {trust} cannot be a rule; add the rule as the user"
+            "kind", f"a memory from {trust} cannot be a rule; add the rule as the user"
         )
     if pinned:
         raise UntrustedSource(
-            "pinned", f"what comes from {trust} cannot be pinned; add it as the user"
+            "pinned", f"a memory from {trust} cannot be pinned; add it as the user"
         )
 
 

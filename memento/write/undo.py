@@ -161,7 +161,7 @@ def undo(
     plan = _plan(work, one, forced=forced)
     if not plan.targets and not plan.left and not plan.events:
         number = changes.number_of(one.change)
-        raise NothingToUndo(number, f"nothing from change {number} exists any more")
+        raise NothingToUndo(number, f"no memory from change {number} still exists")
     while force and (blocker := _blocker(work, one, plan, tried.union(outcome.changes))):
         tried.add(blocker.change)  # each is tried once, so that this ends
         undo(work, blocker, outcome, force=True, tried=tried)

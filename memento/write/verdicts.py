@@ -252,7 +252,7 @@ def finish(
 def _open(work: Work, loop: str) -> Turn:
     turn = loop_rows.find(work.db, work.ns, loop)
     if turn is None:
-        raise InvalidInput("loop", f"there is no loop {loop!r}")
+        raise InvalidInput("loop", f"unknown loop {loop!r}")
     if turn.closed_at is not None or turn.expires_at <= work.now:
         raise InvalidInput("loop", f"{loop!r} is closed; open a new one")
     return turn

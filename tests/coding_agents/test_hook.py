@@ -269,8 +269,8 @@ def run_hook(words, given, tmp_path, **environ):
     ("words", "given", "said"),
     [
         (["claude-code", "Stop"], b"{", "JSON"),
-        (["claude-code", "Nothing"], b"{}", "no such event of claude-code: 'Nothing'"),
-        (["nobody", "Stop"], b"{}", "no such agent: 'nobody'"),
+        (["claude-code", "Nothing"], b"{}", "unknown event for claude-code: 'Nothing'"),
+        (["nobody", "Stop"], b"{}", "unknown agent: 'nobody'"),
         ([], b"", "specify an agent and an event"),
         (
             ["claude-code", "UserPromptSubmit", "--root", "/proc/nowhere"],

@@ -186,7 +186,7 @@ def test_what_is_no_table_on_the_way_is_left_alone():
     """No table of ours can be in it, and none can be put there."""
     text = 'mcp_servers = "x"\n'
     assert take_table(text, PATH) == text
-    with pytest.raises(Unreadable, match="mcp_servers is no table"):
+    with pytest.raises(Unreadable, match="mcp_servers is not a table"):
         put_table(text, PATH, TABLE)
 
 

@@ -89,7 +89,7 @@ def test_connection_closed_without_answer(server, embedder, naps):
 def test_gives_up(server, embedder, naps):
     """After the last try the error names the address, the status and what the server said."""
     server.script = [(429, {}, {"error": {"message": "quota exceeded"}})] * 9
-    with pytest.raises(EmbedderError, match=r"HTTP 429 quota exceeded after 4 tries"):
+    with pytest.raises(EmbedderError, match=r"HTTP 429 quota exceeded after 4 attempts"):
         embedder.embed(["tea"])
     assert naps == [0.5, 1.0, 2.0]
 
@@ -97,7 +97,7 @@ def test_gives_up(server, embedder, naps):
 def test_nobody_listens(naps):
     """An address where nobody listens is an error that says so."""
     embedder = OpenAIEmbedder("stub", dim=DIM, base_url="http://127.0.0.1:1/v1", sleep=naps)
-    with pytest.raises(EmbedderError, match="no answer"):
+    with pytest.raises(EmbedderError, match="no response"):
         embedder.embed(["tea"])
     assert len(naps) == 3
     embedder.close()
@@ -117,7 +117,7 @@ def test_retry_after(server, embedder, naps, headers, waited):
     """``Retry-After`` is obeyed up to a minute; a server that asks for more is given up."""
     server.script = [(503, headers, {})]
     if waited is None:
-        with pytest.raises(EmbedderError, match="after 1 tries"):
+        with pytest.raises(EmbedderError, match="after 1 attempt"):
             embedder.embed(["tea"])
         return
     embedder.embed(["tea"])
@@ -128,7 +128,7 @@ def test_retry_after(server, embedder, naps, headers, waited):
 def test_refusal_is_final(server, embedder, naps, status):
     """A refusal is not repeated and says what to check."""
     server.script = [(status, {}, {"error": {"message": "no such model"}})]
-    with pytest.raises(EmbedderError, match=rf"HTTP {status} no such model; check the key"):
+    with pytest.raises(EmbedderError, match=rf"HTTP {status} no such model; check the API key"):
         embedder.embed(["tea"])
     assert naps == []
 
@@ -164,9 +164,9 @@ def _value(value):
 @pytest.mark.parametrize(
     ("edit", "problem"),
     [
-        (_fewer, "2 texts sent, vectors for 1 came back"),
-        (_twice, "2 texts sent"),
-        (_short, f"vectors of length {DIM - 1} came back; expected {DIM}"),
+        (_fewer, "vectors for 1 of 2 texts"),
+        (_twice, "of 2 texts"),
+        (_short, f"vectors of length {DIM - 1} instead of {DIM}"),
         (_value(float("nan")), "zero or not finite"),
         (_value(float("inf")), "zero or not finite"),
         (_value(None), "zero or not finite"),

@@ -65,7 +65,7 @@ def test_no_such_model(tmp_path: Path):
     pytest.importorskip(
         "sentence_transformers", reason="pip install 'agent-memento[sentence-transformers]'"
     )
-    with pytest.raises(EmbedderError, match="give the name of a model"):
+    with pytest.raises(EmbedderError, match="specify the name of a model"):
         SentenceTransformerEmbedder(tmp_path)
 
 

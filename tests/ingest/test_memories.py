@@ -211,7 +211,7 @@ def test_fields_of_records_fill_fields(file):
 def test_a_column_that_is_not_there_is_named(file):
     """So is a map that is not written as one, and one for a file that has no fields."""
     body = {"text": "body"}
-    assert "no column body; it has a, b" in problem(file("t.csv", "a,b\n1,2\n"), map=body)
+    assert "no column body; its columns are a, b" in problem(file("t.csv", "a,b\n1,2\n"), map=body)
     assert "tables and JSON" in problem(file("t.md", "x"), format="markdown", map=body)
     with pytest.raises(InvalidInput, match="field=column"):
         parse_map(["body"])
@@ -224,10 +224,18 @@ def test_a_column_that_is_not_there_is_named(file):
         ("a.png", b"\x89PNG\r\n\x1a\n\x00", "a PNG image"),
         ("notes.txt", b"\x89PNG\r\n\x1a\n\x00", "a PNG image"),
         ("a.db", b"SQLite format 3\x00", "an SQLite database"),
-        ("projects.json", b'[{"uuid": "1", "prompt_template": "", "docs": []}]', "projects of a"),
+        (
+            "projects.json",
+            b'[{"uuid": "1", "prompt_template": "", "docs": []}]',
+            "the projects of a",
+        ),
         ("user.json", b'{"id": "1", "chatgpt_plus_user": true}', "the account of a ChatGPT"),
-        ("users.json", b'[{"id": "U1", "team_id": "T", "profile": {}}]', "the people of a Slack"),
-        ("messages.html", b'<html><div class="page_wrap">', "a Telegram export as HTML"),
+        (
+            "users.json",
+            b'[{"id": "U1", "team_id": "T", "profile": {}}]',
+            "the user list of a Slack",
+        ),
+        ("messages.html", b'<html><div class="page_wrap">', "a Telegram export in HTML"),
     ],
 )
 def test_a_known_shape_that_is_not_read_is_named(tmp_path, name, data, said):

@@ -81,7 +81,7 @@ def test_slack_without_a_name_holds_nothing_of_the_user(tmp_path):
 def test_a_name_that_nobody_has_is_noted(tmp_path):
     """A misspelt ``--me`` is seen before everything waits for approval."""
     first = survey(slack(tmp_path / "t"), me="Adda").found[0]
-    assert first.notes == ("nobody in it is called Adda",)
+    assert first.notes == ("it has no participant named Adda",)
     assert survey(tmp_path / "t", me="ada").found[0].notes == ()
 
 
@@ -208,7 +208,7 @@ def test_an_order_that_cannot_be_told_is_noted(file):
     """Where both orders of day and month fit, the report says which was taken."""
     path = file("_chat.txt", "[1/2/24, 10:00:00] Ada: Hello\n")
     (one,) = survey(path).found
-    assert "both orders" in one.notes[0]
+    assert "are ambiguous" in one.notes[0]
     two = file("_chat.txt", "[1/31/24, 10:00:00] Ada: Hello\n[2/1/24, 10:00:00] Ada: Hi\n")
     assert survey(two).found[0].notes == ()
 

@@ -51,7 +51,7 @@ def test_a_message_may_name_its_conversation(file):
 @pytest.mark.parametrize("record", [{"text": "Hello", "role": "user"}, {"conversations": []}, 1])
 def test_a_line_with_a_list_must_hold_messages(file, record):
     """A list of anything else is refused; it used to be read as messages without text."""
-    assert "has no known shape" in problem(file("a.jsonl", lines([record])))
+    assert "is not in a known format" in problem(file("a.jsonl", lines([record])))
 
 
 @pytest.mark.parametrize("content", [{"colour": "red"}, [1], "word", None])

@@ -18,9 +18,13 @@ from memento.ingest.source import LINE_BYTES
         (
             "a.jsonl",
             '{"text": "a"}\n{"text": \n',
-            "a.jsonl:2: is not JSON (Expecting value, column",
+            "a.jsonl:2: is not valid JSON (Expecting value, column",
         ),
-        ("a.json", '[\n{"text": }]', "a.json: is not JSON (Expecting value, line 2, column 10)"),
+        (
+            "a.json",
+            '[\n{"text": }]',
+            "a.json: is not valid JSON (Expecting value, line 2, column 10)",
+        ),
         ("a.jsonl", "9" * 5000, "a.jsonl:1: is not readable JSON"),
         ("a.jsonl", "[" * 100_000, "a.jsonl:1: is not readable JSON"),
         ("a.jsonl", '{"text": "a"}\n[1]', "a.jsonl:2: expected an object, found a list"),
@@ -42,7 +46,7 @@ from memento.ingest.source import LINE_BYTES
             {"session_1": [], "session_1_date_time": "1:00 pm on 31 February, 2023"},
             "a.json session_1_date_time: day",
         ),
-        ("a.txt", "fine\n\0", "a.txt:2: holds a NUL"),
+        ("a.txt", "fine\n\0", "a.txt:2: contains a NUL"),
         ("no-such.txt", None, "no-such.txt: cannot be read"),
     ],
 )
@@ -97,7 +101,7 @@ def test_a_line_without_end_is_not_read_whole(tmp_path, name):
     """One line of 100 MB in 100 kB is refused by place, within a bounded memory."""
     path = bomb(tmp_path, name, b"a" * 1_000_000, 100)
     most, problem = peak(path)
-    assert problem == f"path: {path}:1: is longer than {LINE_BYTES:,} bytes; break the line"
+    assert problem == f"path: {path}:1: is longer than {LINE_BYTES:,} bytes; split the line"
     assert most < 4 * LINE_BYTES
 
 
@@ -135,7 +139,7 @@ def test_a_large_document_is_read_record_by_record(file, name):
 @pytest.mark.parametrize("broken", ['[{"text": "a"}, {"text": ', '[{"text": "a"}, {"text": }, {}]'])
 def test_a_large_document_that_is_torn_is_an_error(file, broken):
     """What is not JSON further on is refused by the name of the file."""
-    assert problem(file("a.json", broken + " " * 100)).startswith("path: a.json: is not JSON")
+    assert problem(file("a.json", broken + " " * 100)).startswith("path: a.json: is not valid JSON")
 
 
 @pytest.mark.usefixtures("streamed")
@@ -143,7 +147,7 @@ def test_a_record_without_end_is_not_held(file, monkeypatch):
     """One record of a large document has a bound."""
     monkeypatch.setattr(source, "RECORD_BYTES", 1_000_000)
     path = file("a.json", [{"text": "a"}, {"text": "x" * 2_000_000}])
-    assert problem(path) == "path: a.json: has a record of more than 1,000,000 bytes"
+    assert problem(path) == "path: a.json: contains a record of more than 1,000,000 bytes"
 
 
 def test_a_large_document_takes_the_memory_of_one_record(tmp_path, monkeypatch):

@@ -31,7 +31,7 @@ def test_a_folder_is_read_without_what_is_hidden(tmp_path):
         path.write_bytes(b"\x89PNG" if name.endswith("png") else b"A note.")
     read, left = told(tmp_path / "vault")
     assert read == [("vault/a.md", "markdown"), ("vault/sub/b.txt", "text")]
-    assert left == [f"{tmp_path / 'vault/sub/e.png'}: is a PNG image: memento remembers texts"]
+    assert left == [f"{tmp_path / 'vault/sub/e.png'}: is a PNG image: memento only stores text"]
 
 
 def test_links_that_lead_out_of_a_folder_are_not_followed(tmp_path):

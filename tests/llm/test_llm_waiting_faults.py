@@ -221,7 +221,7 @@ def test_when_very_many_wait_the_call_does_not_wait_either(tmp_path, monkeypatch
         seen = [memory.observe(f"Bakery {k} is below my flat.", session="s") for k in range(3)]
         assert [one.pending for one in seen] == [1, 1, 0]
         assert (seen[2].model.failure, seen[2].model.unsent) == ("full", 1)
-        assert "wait for the model" in seen[2].explain()
+        assert "are waiting for the language model" in seen[2].explain()
         assert model.tasks == []
         memory.flush(wait=True)
         assert memory.observe("Bakery 2 is below my flat.", session="s").pending == 1

@@ -83,7 +83,7 @@ def test_a_model_that_does_not_load_is_explained(folder):
     manifest = json.loads((folder / "reader.json").read_text())
     manifest["sha256"]["reader.onnx"] = hashlib.sha256(b"no model").hexdigest()
     (folder / "reader.json").write_text(json.dumps(manifest))
-    with pytest.raises(EmbedderError, match="cannot be loaded"):
+    with pytest.raises(EmbedderError, match="cannot load the model"):
         Reader.load().read(SAID)
 
 

@@ -252,7 +252,7 @@ def test_a_call_that_kills_is_given_up(monkeypatch):
     dying = Dying(monkeypatch, [b""], [b""], [b""], [said(2)])
     answers = run(request(1, "x"))
     assert [one["error"]["message"] for one in answers] == [
-        "the memory ended three times during this call; see its log"
+        "the memory process ended three times during this call; see its log"
     ]
     assert len(dying.heard) == 3
 
@@ -261,7 +261,7 @@ def test_a_process_that_cannot_be_started_is_an_error_of_each_request(monkeypatc
     """The agent is told and goes on."""
     Dying(monkeypatch, [b""])
     (answer,) = run(request(1, "x"))
-    assert answer["error"]["message"] == "the memory cannot be reached: nobody"
+    assert answer["error"]["message"] == "the memory process cannot be reached: nobody"
 
 
 def test_a_cancelled_call_is_not_said_again(monkeypatch):

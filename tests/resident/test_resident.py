@@ -118,7 +118,7 @@ def test_a_folder_that_others_could_reach_is_not_used(sockets, tmp_path, wrong):
     else:
         (tmp_path / "theirs").mkdir(0o700)
         sockets.symlink_to(tmp_path / "theirs")
-    with pytest.raises(Unreachable, match="folder of yours alone"):
+    with pytest.raises(Unreachable, match="not a folder that only you can access"):
         call(tmp_path / "store", STATUS, seconds=5, start=True)
 
 
@@ -158,9 +158,7 @@ def _line(root, **given):
 @pytest.mark.usefixtures("here")
 def test_a_version_too_long_for_a_number_is_no_call(root):
     """It is answered as any other line that is none."""
-    assert raw(root, _line(root, version="9" * 5_000)) == [
-        {"error": "is no call that is known here"}
-    ]
+    assert raw(root, _line(root, version="9" * 5_000)) == [{"error": "is not a known call"}]
 
 
 @pytest.mark.usefixtures("here")
@@ -297,7 +295,7 @@ def test_a_client_too_many_is_told_so(root, here, monkeypatch):
     """It need not try again and again."""
     monkeypatch.setattr(server, "MOST", 1)
     first, _ = client.connect(root, STATUS, seconds=10)
-    assert call(root, STATUS, seconds=10) == {"error": "has 1 clients already"}
+    assert call(root, STATUS, seconds=10) == {"error": "already has 1 clients"}
     first.close()
     assert wait_for(lambda: here.status()["clients"] == -1)
     assert call(root, STATUS, seconds=10)["pid"] == os.getpid()

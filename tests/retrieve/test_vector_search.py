@@ -745,7 +745,7 @@ def test_vectors_of_forgotten_memories_do_not_hide_that_most_are_owed(open_memor
     embedder.go.clear()
     memory.add_many({"text": text(100 + n), "tier": "long"} for n in range(30))
     found = memory.retrieve("lamp")
-    assert "30 memories are still to be embedded" in found.missing["long"]
+    assert "30 memories are waiting to be embedded" in found.missing["long"]
     embedder.go.set()
 
 
@@ -760,7 +760,7 @@ def test_an_answer_says_so_while_most_rows_have_no_vector(open_memory):
     assert not memory.retrieve("lamp").missing
     memory.add_many({"text": text(200 + n), "tier": "long"} for n in range(30))
     found = memory.retrieve("lamp")
-    assert "60 memories are still to be embedded" in found.missing["long"]
+    assert "60 memories are waiting to be embedded" in found.missing["long"]
     embedder.go.set()
     settled(memory)
     assert not memory.retrieve("lamp").missing

@@ -75,5 +75,5 @@ def test_users_are_deleted(client):
 
 def test_what_memento_has_not_is_said(client):
     """Profiles, exports and summaries are refused, and never made up."""
-    with pytest.raises(Exception, match="no such thing"):
+    with pytest.raises(Exception, match="no equivalent"):
         client.get_summary()

@@ -210,7 +210,7 @@ def test_a_service_that_is_not_there_is_an_error_in_time():
         pytest.raises(Unanswered, match="cannot be reached"),
     ):
         gone.list()
-    with pytest.raises(InvalidInput, match="no address"):
+    with pytest.raises(InvalidInput, match="not an address"):
         connect("ftp://x")
 
 

@@ -487,7 +487,7 @@ def test_lengths_of_time_and_moments():
     with pytest.raises(ValueError, match="12h"):
         seconds_of("d")
     assert moment_of("2025-05-01T12:00+02:00") == datetime(2025, 5, 1, 10, tzinfo=UTC)
-    with pytest.raises(ValueError, match="not a moment"):
+    with pytest.raises(ValueError, match="not a date or time"):
         moment_of("Mayor")
 
 

@@ -93,7 +93,7 @@ def test_messages_name_flags_and_not_arguments(memento, capsys):
             for word in ("documents.add", "None", "Embedder", "parse", "--columns: --columns")
         )
     assert " - for stdout" in said
-    warn("2 memories are still to be embedded; flush(wait=True) waits for them")
+    warn("2 memories are waiting to be embedded; flush(wait=True) waits for them")
     assert "flush" not in capsys.readouterr().err
 
 
@@ -158,7 +158,7 @@ def test_whoever_waits_for_another_writer_is_told(memento, monkeypatch):
         gate.log.removeHandler(release)
         held.close()
     assert ended.status == 0
-    assert ended.err == "memento: another process is writing; waiting up to 30 s for it\n"
+    assert ended.err == "memento: another process is writing; waiting up to 30 s for it to finish\n"
 
 
 def test_whoever_waits_for_another_program_is_told(memento, monkeypatch):
@@ -180,7 +180,7 @@ def test_whoever_waits_for_another_program_is_told(memento, monkeypatch):
         gate.log.removeHandler(release)
         other.close()
     assert ended.status == 0
-    assert ended.err == "memento: another process is writing; waiting up to 30 s for it\n"
+    assert ended.err == "memento: another process is writing; waiting up to 30 s for it to finish\n"
 
 
 def test_reading_from_a_terminal_says_so(memento, monkeypatch):
@@ -310,7 +310,7 @@ def test_a_moment_may_be_relative_to_now(text, moment):
 )
 def test_what_is_not_a_moment_is_refused(text):
     """With examples of what is."""
-    with pytest.raises(ValueError, match=r"is not a moment such as .* last monday or 7d"):
+    with pytest.raises(ValueError, match=r"is not a date or time such as .* last monday or 7d"):
         moment_of(text)
 
 
@@ -401,10 +401,10 @@ def test_a_file_in_latin_1_is_read_with_a_note(memento, name):
     [
         ("a.pdf", b"%PDF-1.7\n%\xe2\xe3\n", "is a PDF"),
         ("a.png", b"\x89PNG\r\n\x1a\n\x00", "is a PNG image"),
-        ("a.docx", b"PK\x03\x04\x14\x00", "is no archive that can be unpacked"),
+        ("a.docx", b"PK\x03\x04\x14\x00", "is not an archive that can be unpacked"),
         ("a.bin", b"\xe9\x01\x02\n", "is not UTF-8"),
         ("a.utf16.txt", "Zoë".encode("utf-16"), "is not UTF-8"),
-        ("folder", None, "holds no files"),
+        ("folder", None, "contains no files"),
     ],
 )
 def test_what_is_no_text_is_named(memento, name, start, says):

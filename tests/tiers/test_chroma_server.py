@@ -228,7 +228,7 @@ def test_an_old_server_is_refused(tmp_path, version):
     with opened(tmp_path / "a", stub.url, token=TOKEN) as memory:
         memory.add(TEXTS[0], "long")
         memory.flush(wait=True, timeout=10)
-        until(lambda: f"version {version} is refused" in ask(memory)[1].get("long", ""))
+        until(lambda: f"version {version} is not supported" in ask(memory)[1].get("long", ""))
         assert all(headers["Authorization"] == f"Bearer {TOKEN}" for _, headers in stub.seen)
         assert TOKEN not in repr(config(stub.url, token=TOKEN)) + str(ask(memory)[1])
     stub.end()
@@ -238,6 +238,6 @@ def test_an_old_server_is_refused(tmp_path, version):
     "url", ["chroma:8000", "ftp://chroma", "http://me:secret@chroma", "http://chroma/path", 8, ""]
 )
 def test_an_address_is_checked(url):
-    """What is no address is refused by name."""
+    """What is no address is not supported by name."""
     with pytest.raises(InvalidInput, match=r"chroma\.url"):
         ChromaConfig(url=url)

@@ -669,7 +669,7 @@ def test_one_refused_text_holds_up_no_other(tmp_path):
             ["a", "the poison is in this one", *(f"note {n} of many" for n in range(40))]
         )
         assert not memory.flush(wait=True, timeout=30)
-        assert "1 texts refused" in memory.store.stats().trouble["embedder"]
+        assert "texts refused: 1" in memory.store.stats().trouble["embedder"]
         assert memory.store.stats().backlog == {"embed": 1}
         assert memory.retrieve("poison")[0].text == "the poison is in this one"
 

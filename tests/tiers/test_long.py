@@ -375,7 +375,7 @@ def test_a_vector_that_does_not_find_itself_is_damage(feeder, tier):
     assert not tier.healthy(feeder.samples())
     assert tier.state is LongState.ASIDE
     tier.open()
-    assert feeder.resets[1:] == ["3 of 3 stored vectors do not find themselves"]
+    assert feeder.resets[1:] == ["3 of 3 stored vectors are not found by a search for themselves"]
 
 
 def test_few_graphs_stay_in_memory(tier, feeder, monkeypatch):

@@ -203,7 +203,7 @@ def test_two_unclean_ends_in_a_row_are_rebuilt_unseen(copy, monkeypatch):
     _mark_unclean(copy, 2)
     tier = copy.tier()
     tier.open()
-    assert copy.resets == ["not closed in order (2 times in a row)"]
+    assert copy.resets == ["not closed properly (2 times in a row)"]
     tier.close()
 
 

@@ -29,4 +29,4 @@ def test_the_newest_one_is_quoted(order):
     for docid in order:
         line = Owed(**dict.fromkeys(Owed._fields, ""))._replace(docid=docid, rev=1, id=f"m{docid}")
         refused.note(line, EmbedderError("no"))
-    assert refused.told(lambda _ns: True) == f"3 texts refused, the last one m{LINES[-1]}: no"
+    assert refused.told(lambda _ns: True) == f"texts refused: 3, most recently m{LINES[-1]}: no"

@@ -171,7 +171,7 @@ def test_a_layout_nobody_knows_is_not_fed(feeder, monkeypatch):
     monkeypatch.setattr(chroma, "VERSION", 2)
     tier = feeder.tier()
     tier.open()
-    with pytest.raises(TierUnavailable, match="layout that memento does not know"):
+    with pytest.raises(TierUnavailable, match="unknown layout"):
         feeder.feed(tier)
     assert tier.state == LongState.ASIDE
     tier.close()

@@ -101,7 +101,7 @@ def test_nor_for_much_that_came_before(open_memory, gated):
     found = memory.retrieve("kettle", wait=3600)
     assert not gated.go.is_set()
     assert found[0].ranks["meaning"] == 1
-    assert "1 memory is still to be embedded" in found.missing["long"]
+    assert "1 memory is waiting to be embedded" in found.missing["long"]
 
 
 def test_what_is_added_later_is_not_waited_for(open_memory, gated):

@@ -20,12 +20,12 @@ COLD, READY, ASIDE = LongState
         (AUTO, 10 * BIG, None, READY, BIG, (True, "Chroma has the vectors")),
         (CHROMA, 1, None, READY, 0, (True, "Chroma has the vectors")),
         (AUTO, BIG - 1, None, READY, 0, (False, "fewer than 12000 vectors")),
-        (AUTO, BIG, BIG // 4 - 1, READY, 0, (False, "the filters leave less than one in 4")),
-        (CHROMA, 8, 1, READY, 0, (False, "the filters leave less than one in 4")),
+        (AUTO, BIG, BIG // 4 - 1, READY, 0, (False, "the filters match fewer than one in 4")),
+        (CHROMA, 8, 1, READY, 0, (False, "the filters match fewer than one in 4")),
         (AUTO, BIG, None, COLD, 0, (False, "Chroma is cold in this process")),
         (CHROMA, 8, None, ASIDE, 0, (False, "Chroma is aside in this process")),
-        (AUTO, BIG, None, READY, BIG // 2 + 1, (False, "Chroma lacks more than one in 2")),
-        (EXACT, BIG, None, READY, 0, (False, "exact search is asked for")),
+        (AUTO, BIG, None, READY, BIG // 2 + 1, (False, "Chroma is missing more than one in 2")),
+        (EXACT, BIG, None, READY, 0, (False, "exact search was requested")),
     ],
 )
 def test_who_answers_and_why(setting, vectors, allowed, state, lacking, expected):

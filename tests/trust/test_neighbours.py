@@ -72,12 +72,12 @@ def store(request, tmp_path):
 def test_what_was_refused_is_told_to_its_own_namespace_only(store, caplog):
     """Which text, and what the embedder said of it; the log names neither."""
     own = store.of("a").store.stats().trouble["embedder"]
-    assert own.startswith(f"1 texts refused, the last one {ID}: ")
+    assert own.startswith(f"texts refused: 1, most recently {ID}: ")
     assert TEXT in own
     assert not store.of("a").flush(wait=True, timeout=20)
     assert told(store.of("b")) == store.alone
     found = {f.check: f for f in store.of("b").store.doctor()}
-    assert found["embedder"].detail == "1 texts of other namespaces refused"
+    assert found["embedder"].detail == "texts of other namespaces refused: 1"
     assert (
         ID
         in {f.check: f for f in store.of("b").store.doctor(all_namespaces=True)}["embedder"].detail
@@ -260,11 +260,11 @@ def test_an_import_into_too_many_labels_is_refused(memory, tmp_path):
     target = io.StringIO()
     memory.of("a").store.export(target)
     many = target.getvalue().replace('["a"]', json.dumps(["a"] * 33))
-    with pytest.raises(ArchiveDamaged, match="changed"):
+    with pytest.raises(ArchiveDamaged, match="modified"):
         memory.store.import_from(io.StringIO(many), all_namespaces=True)
     lines = many.splitlines(keepends=True)
     end = json.loads(lines[-1]) | {"sha256": sha256("".join(lines[:-1]).encode()).hexdigest()}
-    with pytest.raises(ArchiveDamaged, match="33 labels, more than 32"):
+    with pytest.raises(ArchiveDamaged, match="33 labels; the maximum is 32"):
         memory.store.import_from(io.StringIO("".join([*lines[:-1], f"{json.dumps(end)}\n"])))
     with pytest.raises(InvalidScope, match="33 labels"):
         memory.of(*["a"] * 33)

@@ -184,7 +184,7 @@ def test_a_slot_with_a_secret_in_its_name_is_refused(tmp_path, policy):
     """Redacted, two of them were one, and the second memory superseded the first."""
     with MemoryManager(tmp_path, embedder=None, config=Config(secrets=policy)) as memory:
         for last in "23":
-            with pytest.raises(SecretFound, match=r"key: .*name the slot") as refused:
+            with pytest.raises(SecretFound, match=r"key: .*choose a key") as refused:
                 memory.add("an owner", key=f"aws/AKIAQYLPMN5HHHFPZAM{last}")
             assert refused.value.kinds == {"aws-access-key-id": 1}
             assert "PZAM" not in str(refused.value)

@@ -179,7 +179,7 @@ def test_a_store_is_never_taken_the_place_of_unasked(memory, open_memory, tmp_pa
     memory.store.backup(tmp_path / "b.db")
     memory.add("newer", id="newer")
     memory.close()
-    with pytest.raises(TargetExists, match="set it aside"):
+    with pytest.raises(TargetExists, match="set the store aside"):
         restore(tmp_path / "b.db", tmp_path / "store")
     done = restore(tmp_path / "b.db", tmp_path / "store", set_aside=True)
     assert [found.id for found in open_memory(tmp_path / "store").list()] == ["old"]

@@ -203,7 +203,7 @@ def test_an_index_that_lost_its_vectors_is_noticed_and_made_anew(open_memory):
         memory.store.namespace, [one.id for one in memory.list(limit=20)]
     )  # behind its back
     for _ in range(2):
-        assert "do not find themselves" in report(memory)["index"].detail
+        assert "are not found by a search for themselves" in report(memory)["index"].detail
     assert report(memory, repair=True)["index"].repaired
     memory.add("one more", "long")
     assert memory.flush(wait=True, timeout=60)
@@ -289,7 +289,9 @@ def test_vectors_that_nobody_owes_are_owed_again(open_memory):
     memory._engine.indexer.stop(10)
     memory.add_many(["a", "b"])
     assert report(memory) == {}
-    assert "2 still to be embedded" in {f.check: f.detail for f in memory.store.doctor()}["vectors"]
+    assert (
+        "2 waiting to be embedded" in {f.check: f.detail for f in memory.store.doctor()}["vectors"]
+    )
     memory.flush()
     do(memory, "DELETE FROM backlog")
     assert "2 memories have no vector" in report(memory)["vectors"].detail
@@ -350,7 +352,7 @@ def test_an_old_sqlite_is_mentioned(memory, monkeypatch):
     monkeypatch.setattr(library, "library_version", lambda: (3, 40, 1))
     first = memory.store.doctor()[0]
     assert first.ok
-    assert "3.40.1 can lose a race" in first.detail
+    assert "3.40.1 has a race condition" in first.detail
     assert "pysqlite3" in first.detail
 
 

@@ -107,7 +107,7 @@ def test_a_store_with_memories_is_no_place(tmp_path):
     """Two stores are not mixed, and none is moved to itself."""
     filled(tmp_path / "a", 6)
     filled(tmp_path / "b", 6)
-    with pytest.raises(InvalidInput, match="holds memories"):
+    with pytest.raises(InvalidInput, match="contains memories"):
         moved(tmp_path / "a", tmp_path / "b")
     with pytest.raises(InvalidInput, match="is this store"):
         moved(tmp_path / "a", tmp_path / "a")

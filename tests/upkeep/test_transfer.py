@@ -743,7 +743,7 @@ def test_a_stream_that_takes_a_part_at_a_time_gets_all(full, kind, most):
 @pytest.mark.parametrize("most", [0, None])
 def test_a_stream_that_takes_nothing_is_refused(full, most):
     """Its export is not reported as written, and does not try for ever."""
-    with pytest.raises(InvalidInput, match="took nothing"):
+    with pytest.raises(InvalidInput, match="accepted no data"):
         full.store.export(Sparing(most))
 
 

@@ -118,14 +118,14 @@ def test_other_notes_are_none(data):
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        (b"---\nmemento: x\nno end", "does not end"),
+        (b"---\nmemento: x\nno end", "is not closed"),
         (b"---\nmemento: x\ntags: [a\n---\n", "damaged"),
         (b"---\nmemento: [x]\n---\n", "damaged"),
         (b"---\nmemento: x\na: &a [1]\nb: *a\n---\n", "damaged"),
         (b"---\nmemento: x\na: " + b"[" * 100_000 + b"\n---\n", "damaged"),
         (b"---\nmemento: x\n" + b"a: 1\n" * 100_000 + b"---\n", "damaged"),
-        (b"---\nmemento: x\nkind: [fact]\n---\n", "kind is no text"),
-        (b"---\nmemento: x\ntags: {a: b}\n---\n", "tags is no list"),
+        (b"---\nmemento: x\nkind: [fact]\n---\n", "kind is not a string"),
+        (b"---\nmemento: x\ntags: {a: b}\n---\n", "tags is not a list"),
         (b"---\nmemento: x\n---\n\xff", "UTF-8"),
     ],
 )

@@ -371,7 +371,7 @@ def test_a_vault_belongs_to_one_namespace(vault, open_memory):
         other.store.sync_vault(vault.root)
     (vault.root / STATE).unlink()
     ((action, why),) = Vault(other, vault.root).sync()
-    assert (action, "is not here" in why) == ("left", True)
+    assert (action, "is not in this store" in why) == ("left", True)
 
 
 @pytest.mark.usefixtures("one")
@@ -388,7 +388,7 @@ def test_a_store_set_back_removes_no_note(memory, vault, open_memory, tmp_path, 
     for number in range(grown):
         memory.add(f"Later came number {number}", kind="episode")
     ((action, why),) = Vault(memory, vault.root).sync()
-    assert (action, "is not here" in why) == ("left", True)
+    assert (action, "is not in this store" in why) == ("left", True)
     assert len([*vault.root.rglob("*.md")]) == 2
 
 
@@ -411,7 +411,7 @@ def test_a_note_copied_over_another_forgets_nothing(memory, vault, over):
     notes = sorted(vault.root.rglob("*.md"))
     notes[over].write_bytes(notes[1 - over].read_bytes())
     ((action, why),) = vault.sync()
-    assert (action, "it has the id of" in why) == ("left", True)
+    assert (action, "it has the same id as" in why) == ("left", True)
     assert len(memory.list()) == 2
 
 
@@ -430,7 +430,7 @@ def test_a_note_that_moves_while_it_is_looked_for_is_not_missing(memory, vault, 
         return count(sync)
 
     monkeypatch.setattr(room._Sync, "_missing_too_many", later)
-    assert vault.sync() == [("left", "it changed meanwhile; sync again")]
+    assert vault.sync() == [("left", "it changed during the sync; sync again")]
     assert vault.sync() == []
     assert len(memory.list()) == 1
 
@@ -454,7 +454,7 @@ def test_a_file_in_the_place_of_a_folder_stops_no_other_note(memory, vault):
     (vault.root / "fact").write_text("mine")
     told = dict(vault.sync())
     assert told["written"] == ""
-    assert "must be a folder" in told["left"]
+    assert "requires a folder" in told["left"]
 
 
 @pytest.mark.usefixtures("one")
@@ -515,7 +515,7 @@ def test_a_note_that_changes_meanwhile_is_left(memory, one, vault, monkeypatch):
 
     monkeypatch.setattr(room, "write_atomically", later)
     memory.update(one.id, text="Rami lives in Bergen")
-    assert vault.sync() == [("left", "it changed meanwhile; sync again")]
+    assert vault.sync() == [("left", "it changed during the sync; sync again")]
     monkeypatch.undo()
     assert [action for action, _ in vault.sync()] == ["conflict"]
     assert "I typed on" in memory.get(one.id).text
@@ -533,7 +533,7 @@ def test_a_memory_that_changes_meanwhile_is_left(memory, one, vault, open_memory
 
     monkeypatch.setattr(type(memory._view), "listed", later)
     vault.edit("Oslo", "Paris")
-    assert vault.sync() == [("left", "it changed meanwhile; sync again")]
+    assert vault.sync() == [("left", "it changed during the sync; sync again")]
     assert memory.get(one.id).text.startswith("Rami lives in Oslo!")
 
 

@@ -93,7 +93,7 @@ class TestUpdate:
         assert memory.update(kept.id, tags=["t"]).expires_at is not None
         now = memory.update(kept.id, valid_until=None, expires_in=None)
         assert (now.valid_until, now.expires_at) == (None, None)
-        with pytest.raises(InvalidInput, match="later than the start"):
+        with pytest.raises(InvalidInput, match="later than the time"):
             memory.update(kept.id, valid_until=clock() - HOUR)
 
     def test_what_expired_can_be_given_time_again(self, memory, clock):

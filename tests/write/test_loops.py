@@ -162,7 +162,7 @@ def test_another_namespace_has_no_such_turn(three):
     """Neither by its id nor by the object."""
     turn = three.feedback.open_loop()
     for key in (turn, turn.id, "nobodys"):
-        with pytest.raises(InvalidInput, match="there is no loop"):
+        with pytest.raises(InvalidInput, match="unknown loop"):
             three.of("other").feedback.finalize(key)
 
 

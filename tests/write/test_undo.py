@@ -387,7 +387,7 @@ def test_what_was_erased_stays_gone(memory):
     memory.forget("b")
     number = last(memory).number
     memory.store.erase("b")
-    with pytest.raises(NothingToUndo, match="nothing from change"):
+    with pytest.raises(NothingToUndo, match="no memory from change"):
         memory.undo(number)
 
 

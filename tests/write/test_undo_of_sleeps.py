@@ -133,7 +133,7 @@ def test_what_was_replayed_and_erased_stays_gone(lived):
     for name in (*NAMES, "shed", "always"):
         if name != "Egret":
             lived.store.erase(name)
-    with pytest.raises(NothingToUndo, match="nothing from change"):
+    with pytest.raises(NothingToUndo, match="no memory from change"):
         lived.undo(lived.changes.list(limit=1)[0].number)
 
 

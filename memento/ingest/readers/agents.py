@@ -189,7 +189,7 @@ def _in_database(item: Item) -> Iterator[Mapping[str, Any]]:
             with closing(sqlite3.connect(copy)) as db:
                 yield from _sessions_of(db)
         except (sqlite3.Error, ValueError) as error:
-            problem = f"is no database of opencode that can be read ({error}); close opencode"
+            problem = f"is not a readable opencode database ({error}); close opencode"
             raise item.place.error(f"{problem} and try again") from error
 
 

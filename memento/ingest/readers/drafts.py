@@ -51,7 +51,7 @@ def draft_of(fields: Mapping[str, Any], place: FilePlace, name: str) -> Draft:
     given: dict[str, Any] = {}
     for field, value in fields.items():
         if field not in _FIELDS:
-            raise place.at(field).error('unknown field; put your own fields under "metadata"')
+            raise place.at(field).error('unknown field; put custom fields under "metadata"')
         if value is not None:
             given[field] = _accepted(field, value, place)
     if not given.get("text", "").strip():

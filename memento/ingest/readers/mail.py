@@ -39,7 +39,7 @@ def read_mail(item: Item, how: How) -> Iterator[Draft]:
         try:
             yield from _said(message_from_bytes(data, policy=policy.default), data, how)
         except (ValueError, LookupError, AttributeError, TypeError, RecursionError):
-            how.note("a damaged message was left out")  # a header field that the parser cannot read
+            how.note("a damaged message was skipped")  # a header field that the parser cannot read
 
 
 def _messages(item: Item) -> Iterator[bytes]:

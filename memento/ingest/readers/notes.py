@@ -147,7 +147,7 @@ def header_fields(header: list[str], how: How) -> dict[str, Any]:
     except (yaml.YAMLError, ValueError, RecursionError):
         found = None
     if found is None:
-        how.note("a header that is not plain YAML was left out")
+        how.note("a header that is not plain YAML was skipped")
     return found if isinstance(found, dict) and all(isinstance(key, str) for key in found) else {}
 
 

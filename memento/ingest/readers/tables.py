@@ -59,7 +59,9 @@ def read_mapped(item: Item, how: How) -> Iterator[Draft]:
 def _check_columns(how: How, header: list[str], place: FilePlace) -> None:
     missing = sorted(set(how.map.values()) - set(header))
     if missing:
-        raise place.error(f"has no column {', '.join(missing)}; it has {', '.join(header)}")
+        raise place.error(
+            f"has no column {', '.join(missing)}; its columns are {', '.join(header)}"
+        )
 
 
 def _mapped(record: Mapping[str, Any], how: How, place: FilePlace, item: Item) -> Iterator[Draft]:
@@ -67,7 +69,7 @@ def _mapped(record: Mapping[str, Any], how: How, place: FilePlace, item: Item) -
     given = {name: _value(name, _at(record, path)) for name, path in how.map.items()}
     given = {name: value for name, value in given.items() if value not in (None, "", [])}
     if not str(given.get("text", "")).strip():
-        how.note("rows without a text were left out")
+        how.note("rows without text were skipped")
         return
     own_id = given.pop("id", None)
     yield replace(
@@ -119,5 +121,5 @@ def parse_map(given: list[str]) -> dict[str, str]:
     """
     pairs = [pair.partition("=") for one in given for pair in one.split(",")]
     if any(not (name.strip() and column.strip()) for name, _, column in pairs):
-        raise InvalidInput("map", "is written as field=column, such as text=body")
+        raise InvalidInput("map", "must have the form field=column, such as text=body")
     return {name.strip(): column.strip() for name, _, column in pairs}

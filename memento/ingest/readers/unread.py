@@ -6,64 +6,64 @@ from memento.ingest.readers.common import fields, items
 from memento.ingest.source import Head
 
 _BEGINNINGS: tuple[tuple[bytes, str], ...] = (
-    (b"%PDF", "a PDF: convert it to text first, as with `pdftotext FILE`"),
-    (b"\x89PNG", "a PNG image: memento remembers texts"),
-    (b"\xff\xd8\xff", "a JPEG image: memento remembers texts"),
-    (b"GIF8", "a GIF image: memento remembers texts"),
-    (b"RIFF", "a WebP image, or sound or film: memento remembers texts"),
-    (b"SQLite format 3\0", "an SQLite database: export what it holds as JSON Lines or CSV"),
+    (b"%PDF", "a PDF: convert it to text first, for example with `pdftotext FILE`"),
+    (b"\x89PNG", "a PNG image: memento only stores text"),
+    (b"\xff\xd8\xff", "a JPEG image: memento only stores text"),
+    (b"GIF8", "a GIF image: memento only stores text"),
+    (b"RIFF", "a WebP image, or an audio or video file: memento only stores text"),
+    (b"SQLite format 3\0", "an SQLite database: export its contents as JSON Lines or CSV"),
     (b"PAR1", "a Parquet table: convert it to CSV"),
-    (b"7z\xbc\xaf", "a 7z archive: unpack it and give the folder"),
-    (b"Rar!", "a RAR archive: unpack it and give the folder"),
+    (b"7z\xbc\xaf", "a 7z archive: unpack it and specify the folder"),
+    (b"Rar!", "a RAR archive: unpack it and specify the folder"),
     (b"\xfd7zXZ", "an xz archive: unpack it first"),
     (b"BZh", "a bzip2 archive: unpack it first"),
     (b"\x28\xb5\x2f\xfd", "a Zstandard archive: unpack it first"),
     (b"\xd0\xcf\x11\xe0", "an old Word, Excel or Outlook file: save it as text, CSV or mbox"),
-    (b"OggS", "a sound: memento remembers texts"),
-    (b"ID3", "a sound: memento remembers texts"),
-    (b"\x7fELF", "a program: memento remembers texts"),
-    (b"{\\rtf", "an RTF text: save it as plain text or Markdown"),
+    (b"OggS", "an audio file: memento only stores text"),
+    (b"ID3", "an audio file: memento only stores text"),
+    (b"\x7fELF", "an executable: memento only stores text"),
+    (b"{\\rtf", "an RTF document: save it as plain text or Markdown"),
 )
 _FIELDS: tuple[tuple[frozenset[str], str], ...] = (
     (
         frozenset({"prompt_template", "docs"}),
-        "projects of a claude.ai export, not its conversations; give conversations.json",
+        "the projects of a claude.ai export, not its conversations; use conversations.json",
     ),
     (
         frozenset({"conversation_id", "share_id"}),
-        "the shared links of a ChatGPT export, not its conversations; give conversations.json",
+        "the shared links of a ChatGPT export, not its conversations; use conversations.json",
     ),
     (
         frozenset({"chatgpt_plus_user"}),
-        "the account of a ChatGPT export, not its conversations; give conversations.json",
+        "the account of a ChatGPT export, not its conversations; use conversations.json",
     ),
     (
         frozenset({"verified_phone_number", "full_name"}),
-        "the account of a claude.ai export, not its conversations; give conversations.json",
+        "the account of a claude.ai export, not its conversations; use conversations.json",
     ),
     (
         frozenset({"header", "titleUrl", "products"}),
-        "an activity log of Google Takeout; no conversations are in it",
+        "a Google Takeout activity log; it contains no conversations",
     ),
     (
         frozenset({"team_id", "profile"}),
-        "the people of a Slack export, not its messages; give the whole folder or its .zip",
+        "the user list of a Slack export, not its messages; use the whole folder or its .zip",
     ),
     (
         frozenset({"creator", "members", "topic"}),
-        "the channels of a Slack export, not their messages; give the whole folder or its .zip",
+        "the channel list of a Slack export, not its messages; use the whole folder or its .zip",
     ),
     (
         frozenset({"guild", "channel", "messages"}),
-        "a Discord export; its messages can be read with --map if they stand one on a line",
+        "a Discord export; its messages can be read with --map if there is one per line",
     ),
     (
         frozenset({"agents", "blocks"}),
-        "an agent of Letta; export its messages as JSON Lines with role and content",
+        "a Letta agent; export its messages as JSON Lines with role and content",
     ),
     (
         frozenset({"mapping"}),
-        "a ChatGPT export of another kind: its conversations are no trees of messages",
+        "a ChatGPT export in an unknown format: its conversations are not message trees",
     ),
 )
 
@@ -74,9 +74,9 @@ def no_text(head: Head) -> str:
         if head.data.startswith(beginning):
             return said
     if head.data[4:8] == b"ftyp":
-        return "a film or a sound: memento remembers texts"
+        return "a video or audio file: memento only stores text"
     if head.data[257:262] == b"ustar":
-        return "a tar archive: unpack it and give the folder"
+        return "a tar archive: unpack it and specify the folder"
     return ""
 
 
@@ -85,8 +85,8 @@ def known(head: Head) -> str:
     if said := no_text(head):
         return said
     if '<div class="page_wrap">' in head.text:
-        return "a Telegram export as HTML; export it once more as JSON, and give result.json"
+        return "a Telegram export in HTML; export the chats as JSON instead, and use result.json"
     first = head.first
     if isinstance(fields(next(iter(items(first.get("items"))), None)).get("safeHtmlItem"), list):
-        return "an activity log of Google Takeout; no conversations are in it"
+        return "a Google Takeout activity log; it contains no conversations"
     return next((said for names, said in _FIELDS if names <= first.keys()), "")

@@ -120,7 +120,9 @@ def _order(item: Item, how: How) -> str:
         for order, where in _ORDERS.items()
     }
     if back["day first"] == back["month first"]:
-        how.note("its dates fit both orders of day and month; the day was taken to come first")
+        how.note(
+            "its dates are ambiguous between day-first and month-first order; day-first was assumed"
+        )
     return "month first" if back["month first"] < back["day first"] else "day first"
 
 

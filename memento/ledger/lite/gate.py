@@ -117,7 +117,7 @@ class Gate:
 
 def tell(seconds: float) -> None:
     """Log that we wait for another process."""
-    log.warning("another process is writing; waiting up to %.0f s for it", seconds)
+    log.warning("another process is writing; waiting up to %.0f s for it to finish", seconds)
 
 
 def is_taken(ledger: Path) -> bool:

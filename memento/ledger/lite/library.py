@@ -44,6 +44,6 @@ def said() -> str:
     if version >= SAFE_VERSION:
         return name
     warning = (
-        "can lose a race between several processes; `pip install pysqlite3` brings a newer one"
+        "has a race condition between processes; `pip install pysqlite3` installs a newer version"
     )
     return f"{name} {warning}"

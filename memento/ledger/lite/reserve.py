@@ -28,7 +28,7 @@ to 100 KiB while it is written, and a few bytes for good; a reader takes 32 KiB,
 good."""
 
 _MARK = b"memento keeps this room for a full disk\n"
-_NOT_OURS = "is not a file of this store; give it another name or place, or remove it"
+_NOT_OURS = "is not a file of this store; rename, move or remove it"
 _STRANGE = frozenset({errno.ELOOP, errno.EISDIR, errno.ENXIO})
 """Errors of opening a link, a folder or a pipe."""
 
@@ -57,7 +57,7 @@ class Reserve:
         """Why there is no reserve; empty if there is one."""
         if os.path.lexists(self._path) and not is_ours(self._path):
             return f"{self._path} {_NOT_OURS}"
-        return "" if self.kept else "the disk is nearly full: no room is kept aside"
+        return "" if self.kept else "the disk is nearly full: no space is reserved"
 
     def keep(self) -> None:
         """Reserve space if there is enough; a file of another program is left alone."""
@@ -88,7 +88,7 @@ class Reserve:
             finally:
                 os.close(descriptor)
         except (OSError, StoreUnusable) as error:
-            log.info("the reserve cannot be given back: %s", error)
+            log.info("the reserve cannot be released: %s", error)
             return 0
         log.warning("%s: the disk is full; the reserve was given back", self._path.parent)
         return size

@@ -45,7 +45,7 @@ def make_root(root: Path) -> None:
         else:
             _make(root)
     except NotADirectoryError as error:
-        raise StoreUnusable(root, "lies under a file; give another folder") from error
+        raise StoreUnusable(root, "is inside a file; use a different folder") from error
     except OSError as error:
         _refuse_broken_link(root)
         raise explain_os(root, error) from error
@@ -58,12 +58,14 @@ def _refuse_broken_link(root: Path) -> None:
             try:
                 path.stat()
             except FileNotFoundError:
-                problem = f"{path.name} is a link to {path.readlink()}, which is not there"
-                raise StoreUnusable(root, f"{problem}; give another folder") from None
+                problem = f"{path.name} is a link to {path.readlink()}, which does not exist"
+                raise StoreUnusable(root, f"{problem}; use a different folder") from None
             except OSError as error:
                 if error.errno != errno.ELOOP:
                     continue
-                problem = f"{path.name} is a link that leads back to itself; give another folder"
+                problem = (
+                    f"{path.name} is a link that points back to itself; use a different folder"
+                )
                 raise StoreUnusable(root, problem) from None
 
 
@@ -84,17 +86,18 @@ def _accept(root: Path) -> None:
     if left and not holds_store:
         raise StoreUnusable(
             root,
-            f"holds {', '.join(left)} and no {layout.LEDGER}. If they are what is left of a store,"
-            " restore a backup with set_aside=True (--set-aside), or move them away to begin with"
-            " an empty store. If they are another program's, give a folder of its own, such as"
+            f"contains {', '.join(left)} but no {layout.LEDGER}. If these are the remains of a "
+            "store, restore a backup with set_aside=True (--set-aside), or move them away to "
+            "start with an empty store. If they belong to another program, use a separate "
+            "folder, such as"
             f" {root / 'agent_memory'}",
         )
     strange = sorted(entry.name for entry in found if _is_strange(entry, new=not holds_store))
     if strange and not holds_store:
         raise StoreUnusable(
             root,
-            f"holds other files ({first_of(strange)}) and no store; give a folder of its own, such"
-            f" as {root / 'agent_memory'}",
+            f"contains other files ({first_of(strange)}) and no store; use a separate folder, "
+            f"such as {root / 'agent_memory'}",
         )
     _make_private(root, new=not holds_store, alone=not strange)
     if holds_store:
@@ -146,8 +149,8 @@ def _make_private(root: Path, *, new: bool, alone: bool) -> None:
         if new:
             raise StoreUnusable(
                 root,
-                f"is open to other users (mode {mode:o}) and cannot be made private"
-                f" ({error.strerror}); give a folder in it, such as {root / 'agent_memory'}",
+                f"is accessible to other users (mode {mode:o}) and cannot be made private"
+                f" ({error.strerror}); use a folder inside it, such as {root / 'agent_memory'}",
             ) from error
         log.warning("%s has mode %o and cannot be made private: %s", root, mode, error)
 
@@ -189,9 +192,10 @@ def refuse_network(root: Path) -> None:
     if mount is not None and mount.kind not in LOCAL:
         raise StoreUnusable(
             root,
-            f"lies on {mount.device} ({mount.kind}), mounted at {mount.point}, which is not known"
-            " to be local: where several machines write, SQLite cannot keep a store whole. Put it"
-            " on a local disk; or, if one process of this machine alone uses it, set"
+            f"is on {mount.device} ({mount.kind}), mounted at {mount.point}, which is not known "
+            "to be a local file system: SQLite cannot protect a store that several machines "
+            "write to. Move it to a local disk; or, if only one process on this machine uses it, "
+            "set"
             " Config(allow_network=True) or MEMENTO_ALLOW_NETWORK=1",
         )
 

@@ -152,8 +152,8 @@ def refuse_long(path: Path, name: str = "") -> None:
         length = len(os.fsencode(os.path.realpath(path)))
         raise StoreUnusable(
             path,
-            f"is too long: {length} bytes, and SQLite can open at most {length + spare} here;"
-            " give a folder with a shorter path",
+            f"is too long: {length} bytes, and SQLite can open at most {length + spare} here; "
+            "use a folder with a shorter path",
         )
 
 
@@ -207,7 +207,7 @@ def explain(path: Path, error: sqlite3.Error | UnicodeDecodeError | MemoryError)
     for words, kind, problem in _SAYINGS:
         if words in said:
             return (words in _VAGUE and _refusal(path)) or kind(path, problem)
-    return StoreError(path, f"SQLite says: {error}")
+    return StoreError(path, f"SQLite error: {error}")
 
 
 def _refusal(path: Path) -> StoreError | None:

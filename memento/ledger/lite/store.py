@@ -210,7 +210,7 @@ class LiteLedger:
             following = self.alone(partial(scrub.bite, path=self.path, first=first))
             self.write(lambda _: None)  # queue up, so that waiting writers come first
         if following is not None:
-            problem = "a reader still uses an earlier state; the file cannot be cleared yet"
+            problem = "a reader is still using an earlier state; the file cannot be cleared yet"
             raise StoreBusy(self.path, problem)
 
     def fold_log(self, seconds: float) -> bool:
@@ -294,7 +294,7 @@ class LiteLedger:
                 sqlite.create_private(self.path)
                 log.info("created a new store in %s", self.root)
             elif not self.path.is_file():
-                raise StoreUnusable(self.path, "is not a file; give another folder")
+                raise StoreUnusable(self.path, "is not a file; use a different folder")
         except OSError as error:
             raise explain_os(self.path, error) from error
         try:
@@ -302,7 +302,7 @@ class LiteLedger:
             self._connect()
             self._presence.check()
         except StoreGone as error:
-            problem = f"{error.happened}, while it was being opened; open it again"
+            problem = f"{error.happened}, while the store was being opened; open it again"
             raise StoreBusy(self.path, problem) from error
 
     def _connect(self) -> None:

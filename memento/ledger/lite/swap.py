@@ -101,7 +101,7 @@ def finish(root: Path) -> None:
         except OSError as error:
             log.warning("%s is the store that a restore had replaced; it stays: %s", old, error)
         else:
-            log.warning("the store that a restore which was killed had replaced is now %s", aside)
+            log.warning("the store that an interrupted restore had replaced is now %s", aside)
 
 
 @contextmanager

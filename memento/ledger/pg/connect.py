@@ -162,10 +162,18 @@ _KINDS: tuple[tuple[type[Exception], type[StoreError], str], ...] = (
     (errors.ReadOnlySqlTransaction, ReadOnlyStore, "the store is read-only; nothing was written"),
     (errors.DiskFull, StorageFull, "the server's disk is full; nothing was written"),
     (errors.IoError, StorageFailed, "the server's disk reported an error; nothing was written"),
-    (errors.DataCorrupted, StoreUnusable, "the server reports damage; restore a backup of it"),
-    (errors.IndexCorrupted, StoreUnusable, "an index of the server is damaged; REINDEX it"),
-    (errors.InsufficientPrivilege, ReadOnlyStore, "this user may not do that; nothing was written"),
-    (PoolTimeout, StoreBusy, "no connection became free; try again, or raise max_connections"),
+    (
+        errors.DataCorrupted,
+        StoreUnusable,
+        "the server reports damaged data; restore a backup of the database",
+    ),
+    (errors.IndexCorrupted, StoreUnusable, "an index on the server is damaged; run REINDEX"),
+    (
+        errors.InsufficientPrivilege,
+        ReadOnlyStore,
+        "this user lacks the required permission; nothing was written",
+    ),
+    (PoolTimeout, StoreBusy, "no connection became available; try again, or raise max_connections"),
     (errors.LockNotAvailable, StoreBusy, "another process is writing; try again"),
     (errors.DeadlockDetected, StoreBusy, "another process is writing; try again"),
     (psycopg.OperationalError, StoreBusy, "the server cannot be reached; try again"),
@@ -179,4 +187,6 @@ def explain(shown: str, error: Exception) -> StoreError:
     for kind, ours, problem in _KINDS:
         if isinstance(error, kind):
             return ours(shown, problem)
-    return StoreError(shown, f"PostgreSQL says: {str(error).splitlines()[0] if str(error) else ''}")
+    return StoreError(
+        shown, f"PostgreSQL error: {str(error).splitlines()[0] if str(error) else ''}"
+    )

@@ -334,12 +334,16 @@ def parsed(address: str) -> tuple[str, str, str]:
     rest = [(name, value) for name, value in options if name != "schema"]
     schema_name = named[-1] if named else SCHEMA
     if not schema_name.isidentifier() or len(schema_name.encode()) > LONGEST_SCHEMA:
-        raise InvalidInput("root", "names a schema that is no identifier of up to 50 letters")
+        raise InvalidInput(
+            "root", "specifies a schema name that is not an identifier of at most 50 bytes"
+        )
     try:
         conninfo = urlunsplit(parts._replace(query=urlencode(rest)))
         psycopg.conninfo.conninfo_to_dict(conninfo)
     except psycopg.ProgrammingError as error:
-        problem = "is no address of a PostgreSQL database: postgresql://user@host/database"
+        problem = (
+            "is not the address of a PostgreSQL database, such as postgresql://user@host/database"
+        )
         raise InvalidInput("root", problem) from error
     user, at, host = parts.netloc.rpartition("@")
     kept = [(name, value) for name, value in options if name != "password"]

@@ -130,7 +130,8 @@ class PgWriter(GroupCommit):
                 if status == "aborted":
                     group.sent = False
                     raise StoreError(
-                        self._shown, "the server went away before the commit; nothing was written"
+                        self._shown,
+                        "the server connection was lost before the commit; nothing was written",
                     ) from error
             time.sleep(ASKED_EVERY)
         raise CommitUnknown(self._shown, transaction) from error

@@ -114,7 +114,7 @@ class TestRecords:
         memory = MementoCrewMemory(open_memory(embedder=Failing(8)))
         memory.remember("tea is green")
         assert texts(memory.recall("tea")) == ["tea is green"]
-        assert "not all of the long tier could be searched" in caplog.text
+        assert "part of the long tier could not be searched" in caplog.text
 
     def test_nothing_bears_on_it(self, memory):
         """The answer is empty, not the least bad."""
@@ -408,7 +408,7 @@ class TestCopies:
         assert not {"manager", "storage", "llm"} & dumped.keys()
         assert "manager" not in memory.model_dump_json()
         with pytest.raises(
-            ValueError, match="give the restored crew or agent its MementoCrewMemory"
+            ValueError, match="assign a MementoCrewMemory to the restored crew or agent"
         ):
             Memory(storage=str(memory.storage))
 

@@ -290,7 +290,7 @@ def test_one_refused_text_hides_no_other(manager, storage, embed, monkeypatch, c
     with caplog.at_level(logging.WARNING):
         found = storage.search(asked, min_score=0.9)
     assert texts(found) == (["tea"] if query == "tea" else [])
-    assert "could be searched" in caplog.text
+    assert "could not be searched" in caplog.text
 
 
 def test_copies_share_the_store(storage):

@@ -226,7 +226,7 @@ class TestTools:
             (
                 "search",
                 {"since": "when it rained"},
-                "since: 'when it rained' is not a moment such as",
+                "since: 'when it rained' is not a date or time such as",
             ),
         ],
     )

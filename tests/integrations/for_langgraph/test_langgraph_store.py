@@ -624,7 +624,7 @@ class TestErrors:
         store.put(("a",), "k", {"n": 1})
         with pytest.raises(InvalidInput, match=r"\$gtt"):
             store.search(("a",), filter={"n": {"$gtt": 1}})
-        with pytest.raises(InvalidInput, match="needs a number"):
+        with pytest.raises(InvalidInput, match="requires a number"):
             store.search(("a",), filter={"n": {"$gt": "much"}})
         with pytest.raises(InvalidInput, match="not an operation"):
             store.batch(["get"])

@@ -188,7 +188,7 @@ def test_a_verdict_is_the_agents(memory):
         ("remember", {}, "text is missing"),
         ("remember", {"text": {}}, "text must be of type string"),
         ("remember", {"text": "x", "kind": "rule"}, "kind must be one of fact"),
-        ("remember", {"text": "x", "pinned": True}, "'pinned' is no argument"),
+        ("remember", {"text": "x", "pinned": True}, "'pinned' is not an argument"),
         ("remember", {"text": "x", "everywhere": 2}, "everywhere must be of type boolean"),
         ("recall", {"k": 0}, "k must be from 1 to 50"),
         ("recall", {"k": True}, "k must be of type integer"),

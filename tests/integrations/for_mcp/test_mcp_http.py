@@ -115,7 +115,7 @@ def test_a_token_is_bound_to_its_namespace_scope_rights_and_trust(root, serve):
     assert "Tea is served" in served.tool(reader, "recall")
     assert "Nothing is remembered" in served.tool(other, "recall", query="tea")
     assert "waits for the user" in served.tool(web, "remember", text="The moon is green cheese")
-    assert "is no argument" in served.tool(other, "recall", query="tea", namespace="default")
+    assert "is not an argument" in served.tool(other, "recall", query="tea", namespace="default")
     with MemoryManager(root, embedder=None) as memory:
         (kept,) = (one for one in memory.list() if one.source.uri == "mcp:shop")
         assert (kept.scope, kept.source.kind) == ("project/shop", "agent")
@@ -138,7 +138,7 @@ def test_no_id_leads_out_of_the_scope_of_a_token(root, serve):
     ):  # fmt: skip
         assert "no memory" in served.tool(shop, name, **given), name
     assert "Lunch is at noon" in served.tool(shop, "history", id=every.id)
-    assert "is not for you" in served.tool(shop, "remember", text="x", everywhere=True)
+    assert "is not available" in served.tool(shop, "remember", text="x", everywhere=True)
     for uri, shown in (
         (f"memory/{other.id}", False),
         ("session/other", False),

@@ -157,4 +157,4 @@ def test_a_refused_revert_stops_no_later_add(open_memory, clock, others):
         memory.slots.revert("k")
     others.write(write_meta)
     assert memory.add("after").text == "after"
-    assert "past moment" in str(refused.value)
+    assert "is no longer valid" in str(refused.value)

@@ -40,7 +40,8 @@ def test_what_is_not_known_to_be_local_is_refused(table, tmp_path, open_memory, 
     """With what is mounted, as what, and what to do; and nothing was made there."""
     table(kind)
     with pytest.raises(
-        StoreUnusable, match=rf"filer:/home \({kind}\).*not known to be local.*allow_network"
+        StoreUnusable,
+        match=rf"filer:/home \({kind}\).*not known to be a local file system.*allow_network",
     ):
         open_memory(tmp_path / "store")
     assert not (tmp_path / "store").exists()

@@ -47,7 +47,7 @@ def test_well_known_places_are_refused(place):
     before = sorted(os.listdir(root))  # noqa: PTH208 - of any place
     if not before:
         pytest.skip(f"{root} is empty here")
-    with pytest.raises(StoreUnusable, match="holds other files"):
+    with pytest.raises(StoreUnusable, match="contains other files"):
         MemoryManager(root)
     assert sorted(os.listdir(root)) == before  # noqa: PTH208 - of any place
 
@@ -56,7 +56,7 @@ def test_a_restore_is_refused_there_too(memory, folder, tmp_path):
     """A backup is not unpacked among other files."""
     memory.store.backup(tmp_path / "backup.db")
     (folder / "thesis.docx").write_text("mine")
-    with pytest.raises(StoreUnusable, match="holds other files"):
+    with pytest.raises(StoreUnusable, match="contains other files"):
         restore(tmp_path / "backup.db", folder)
     assert contents(folder) == {"thesis.docx": b"mine"}
 
