@@ -655,7 +655,11 @@ class Engine:
 
         def left() -> int:
             ns = self.ledger.find_namespace(labels)
-            found = {} if ns is None else self.ledger.read(lambda c: vectors.backlog_size(c, ns))
+            found = (
+                {}
+                if ns is None
+                else self.ledger.read(lambda c: vectors.backlog_size(c, ns), space=ns)
+            )
             return sum(found.values())
 
         return Remaining(left, progress)

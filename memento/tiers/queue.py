@@ -182,7 +182,9 @@ class Wishes:
 
     def of(self, ns: int, sessions: Sequence[str] = ()) -> Wish | None:
         """Return the wish of a question to a namespace or some sessions; None if none is needed."""
-        lacking = self._ledger.read(lambda c: vectors.newest(c, ns, sessions, ROWS, CHARS))
+        lacking = self._ledger.read(
+            lambda c: vectors.newest(c, ns, sessions, ROWS, CHARS), space=ns
+        )
         return Wish(ns, lacking) if lacking else None
 
     @contextmanager
@@ -199,7 +201,9 @@ class Wishes:
 
     def fulfilled(self, wish: Wish) -> bool:
         """Return whether, by the ledger, nothing of a wish is left; update what is left."""
-        left = self._ledger.read(lambda c: vectors.still_lacking(c, wish.ns, wish.lacking))
+        left = self._ledger.read(
+            lambda c: vectors.still_lacking(c, wish.ns, wish.lacking), space=wish.ns
+        )
         with self._lock:
             wish.left = {docid: chars for docid, chars in wish.lacking.items() if docid in left}
             wish.taken_up = wish.taken_up and not left

@@ -124,7 +124,7 @@ class LiteLedger:
             raise ReadOnlyStore(self.root, "the store is read-only; nothing was written")
         return self._writer().alone(job)
 
-    def read(self, job: Callable[[Connection], T]) -> T:
+    def read(self, job: Callable[[Connection], T], **_space: int | None) -> T:
         self._check_open()
         reader = self._reader()
         connection = reader.connection
@@ -148,7 +148,7 @@ class LiteLedger:
                 self.check_present()  # a log that was removed looks like damage
                 raise sqlite.explain(self.path, error) from error
 
-    def gathered(self, job: Callable[[], T]) -> T:
+    def gathered(self, job: Callable[[], T], **_space: int) -> T:
         return job()
 
     def check_present(self) -> None:

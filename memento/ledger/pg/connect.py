@@ -42,6 +42,9 @@ _MARKED = {
     "/* bytes */ BLOB": "text",
 }
 """Maps fragments of ``dialect`` to what the server has instead."""
+_NUMBERS = re.compile(r"IN \(SELECT CAST\(value AS BIGINT\) FROM json_each\((\?\d*)\)\)")
+_ARRAY = r"= ANY (CAST((SELECT translate(\1, '[]', '{}')) AS bigint[]))"
+"""``dialect.one_of_numbers``, and what finds the rows by their index behind row security, too."""
 
 
 @lru_cache(maxsize=4096)
@@ -63,23 +66,25 @@ def prepared(statement: str) -> str:
 
     for here, there in _MARKED.items():
         statement = statement.replace(here, there)
-    return _HOLES.sub(named, statement)
+    return _HOLES.sub(named, _NUMBERS.sub(_ARRAY, statement))
 
 
 class PgSession:
     """The session of a job: one connection inside a transaction, see ``contract.Session``.
 
     ``upto`` maps the namespaces to how far their full text was when the transaction locked them;
-    ``written`` is the number of commits that a snapshot has seen.
+    ``written`` is the number of commits that a snapshot has seen; ``space`` is the only namespace
+    whose rows it sees, None for all.
     """
 
-    __slots__ = ("_answers", "_upto", "connection", "written")
+    __slots__ = ("_answers", "_upto", "connection", "space", "written")
 
     def __init__(
         self, connection: psycopg.Connection[Any], upto: Mapping[int, int] | None = None
     ) -> None:
         self.connection, self._upto = connection, upto or {}
         self.written = 0
+        self.space: int | None = None
         self._answers: list[psycopg.Cursor[Any]] = []
 
     @property

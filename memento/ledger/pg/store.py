@@ -7,8 +7,8 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from contextlib import contextmanager, suppress
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import psycopg
@@ -49,7 +49,7 @@ LONGEST_SCHEMA = 50
 """Bytes; PostgreSQL cuts names off at 63, and memento appends to this one."""
 
 _WRITTEN = "SELECT sum(n)::bigint FROM written"
-_BEGIN_READ = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {UNDER_WAY}; {_WRITTEN}"
+_BEGIN_READ = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT ({UNDER_WAY}), ({_WRITTEN})"
 _HIDE_ERASED = "SET LOCAL search_path = {}, {}, pg_catalog"
 _NAME = "store id"
 """Name in ``meta`` of the name of this store in the folder of derived files."""
@@ -64,11 +64,12 @@ class PgLedger:
     reserve_trouble = ""
 
     def __init__(self, address: str) -> None:
-        self._conninfo, self._schema, self.shown = parsed(address)
+        self._conninfo, self._schema, self._role, self.shown = parsed(address)
         self._closed = False
         self.read_only = False
         self._renew()
         self._namespaces: dict[tuple[str, ...], int] = {}
+        self._step_down = ""
         try:
             self._open()
         except BaseException:  # also an interruption: nobody else can close it
@@ -93,20 +94,23 @@ class PgLedger:
     def commit_separately(self) -> None:
         commit_separately()
 
-    def read(self, job: Callable[[PgSession], T]) -> T:
+    def read(self, job: Callable[[PgSession], T], *, space: int | None = None) -> T:
         self._check_open()
         inner: PgSession | None = getattr(self._local, "session", None)
         if inner is not None:  # a signal handler that reads within a read shares its snapshot
-            return job(inner)
+            with _moved(inner, space):
+                return job(inner)
         try:
             with self._lend() as connection:
                 session = PgSession(connection)
                 try:
-                    begun = connection.execute(_BEGIN_READ)
+                    fence = ""
+                    if self._step_down and space is not None:
+                        session.space = space
+                        fence = f", {tables.SEES.format(space)}; {self._step_down}"
+                    begun = connection.execute(_BEGIN_READ + fence)
                     begun.nextset()
-                    hides = begun.fetchone()
-                    begun.nextset()
-                    (session.written,) = begun.fetchone() or (0,)
+                    hides, session.written, *_ = begun.fetchone() or (None, 0)
                     if hides:
                         connection.execute(self._hide_erased)
                     self._local.session = session
@@ -114,13 +118,13 @@ class PgLedger:
                 finally:
                     self._local.session = None
                     session.end_job()
-                    if not connection.closed:
-                        connection.rollback()
+                    if not connection.closed:  # after a rollback the driver prepares all anew
+                        connection.commit()
         except Error as error:
             raise explain(self.shown, error) from error
 
-    def gathered(self, job: Callable[[], T]) -> T:
-        return self.read(lambda _: job())
+    def gathered(self, job: Callable[[], T], *, space: int) -> T:
+        return self.read(lambda _: job(), space=space)
 
     def check_present(self) -> None:
         self._check_open()
@@ -135,7 +139,7 @@ class PgLedger:
         return number
 
     def labels(self, ns: int) -> tuple[str, ...]:
-        return self.read(lambda session: namespaces.labels_of(session, ns))
+        return self.read(lambda session: namespaces.labels_of(session, ns), space=ns)
 
     def is_writing(self) -> bool:
         query = (
@@ -257,6 +261,8 @@ class PgLedger:
                 self._refuse_unsafe(connection)
                 configure(connection, self._schema)
                 self._make(connection)
+                if self._role:
+                    self._fence(connection, self._role)
             name = self.read(lambda session: meta.get(session, _NAME))
         except Error as error:
             if isinstance(error, psycopg.OperationalError):
@@ -317,22 +323,65 @@ class PgLedger:
         if version > schema.SCHEMA_VERSION:
             raise StoreFromTheFuture(self.shown, found=version, known=schema.SCHEMA_VERSION)
 
+    def _fence(self, connection: psycopg.Connection[Any], role: str) -> None:
+        """Let a role read the rows of one namespace at a time, and check that it is bound to it."""
+        named = sql.Identifier(role).as_string()
+        found = connection.execute(tables.IS_FREE, (role,)).fetchone()
+        if found is None:
+            problem = f"has no role {role}: CREATE ROLE {named} NOLOGIN, and GRANT it to this user"
+            raise StoreUnusable(self.shown, problem)
+        if found[0]:
+            problem = f"has a role {role} that row security does not bind: it owns the tables, or"
+            raise StoreUnusable(self.shown, f"{problem} is a superuser, or has BYPASSRLS")
+        with connection.transaction():
+            connection.execute("SELECT pg_advisory_xact_lock(hashtext($1), 1)", (self._schema,))
+            owners = connection.execute(tables.OWNERS, (role,)).fetchall()
+            if not all(is_fenced for *_, is_fenced in owners):
+                connection.execute(";\n".join(tables.fence(self._schema, role, owners)))
+        self._step_down = f"SET LOCAL ROLE {named}"
+
     def _check_open(self) -> None:
         if self._closed:
             raise StoreClosed(self.shown)
 
 
-def parsed(address: str) -> tuple[str, str, str]:
-    """Return the driver's connection string, the schema, and the address for messages.
+@contextmanager
+def _moved(session: PgSession, space: int | None) -> Iterator[None]:
+    """Let a session see another namespace during the block, if it sees only one."""
+    before = session.space
+    if space is None or before in (None, space):
+        yield
+        return
+    try:
+        session.connection.execute(f"SELECT {tables.SEES.format(space)}")
+        session.space = space
+        yield
+    finally:
+        session.space = before
+        with suppress(psycopg.Error):  # then the transaction has failed, and reads nothing more
+            session.connection.execute(f"SELECT {tables.SEES.format(before)}")
 
-    >>> parsed("postgresql://me:secret@host/db?schema=team")[1:]
-    ('team', 'postgresql://me@host/db?schema=team')
+
+class Address(NamedTuple):
+    """The driver's connection string, the schema, a role or ``""``, and the address to show."""
+
+    conninfo: str
+    schema: str
+    role: str
+    shown: str
+
+
+def parsed(address: str) -> Address:
+    """Take an address apart.
+
+    >>> parsed("postgresql://me:secret@host/db?schema=team&role=reader")[1:]
+    ('team', 'reader', 'postgresql://me@host/db?schema=team&role=reader')
     """
     parts = urlsplit(address)
     options = parse_qsl(parts.query, keep_blank_values=True)
-    named = [value for name, value in options if name == "schema"]
-    rest = [(name, value) for name, value in options if name != "schema"]
-    schema_name = named[-1] if named else SCHEMA
+    ours = {name: value for name, value in options if name in ("schema", "role")}
+    rest = [(name, value) for name, value in options if name not in ours]
+    schema_name = ours.get("schema", SCHEMA)
     if not schema_name.isidentifier() or len(schema_name.encode()) > LONGEST_SCHEMA:
         raise InvalidInput("root", "names a schema that is no identifier of up to 50 letters")
     try:
@@ -344,7 +393,7 @@ def parsed(address: str) -> tuple[str, str, str]:
     user, at, host = parts.netloc.rpartition("@")
     kept = [(name, value) for name, value in options if name != "password"]
     shown = parts._replace(netloc=user.split(":")[0] + at + host, query=urlencode(kept, safe="/"))
-    return conninfo, schema_name, urlunsplit(shown)
+    return Address(conninfo, schema_name, ours.get("role", ""), urlunsplit(shown))
 
 
 _opened: weakref.WeakSet[PgLedger] = weakref.WeakSet()
