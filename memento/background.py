@@ -449,8 +449,13 @@ class Background:
     def tidy(self) -> bool:
         """Run the jobs that would slow down an ``add``, and keep the reserve for a full disk.
 
-        Returns whether all events are folded; False if a query interrupted.
+        Returns whether all events are folded; False if a query interrupted, or another machine does
+        these jobs now.
         """
+        with self._ledger.claimed(["tidy"]) as mine:
+            return bool(mine) and self._tidy()
+
+    def _tidy(self) -> bool:
         auto = self._config.sleep.auto
         self.words.catch_up()
         folded = auto == Auto.OFF or self.fold_events()

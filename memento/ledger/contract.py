@@ -19,6 +19,7 @@ and the tests in ``tests/conformance/ledger`` hold each engine to the promises. 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
@@ -309,6 +310,13 @@ class Ledger(Protocol):
 
         Then ``read``, ``moment`` and ``labels`` use that snapshot, and a read that names no
         ``space`` has this one.
+        """
+
+    def claimed(self, names: Iterable[object]) -> AbstractContextManager[Collection[object]]:
+        """Claim pieces of work during a block, so that no other machine does the same.
+
+        Yields those that no other process has claimed. Nobody waits, and the claims of a process
+        that dies end with it. Processes that share a file have other means: there it yields all.
         """
 
     def check_present(self) -> None:

@@ -6,7 +6,7 @@ import logging
 import os
 import threading
 import weakref
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
@@ -50,6 +50,12 @@ LONGEST_SCHEMA = 50
 
 _WRITTEN = "SELECT sum(n)::bigint FROM written"
 _BEGIN_READ = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT ({UNDER_WAY}), ({_WRITTEN})"
+_BEGIN_CLAIM = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5min'"
+"""So that a machine that is frozen does not keep its claims."""
+_CLAIM = (
+    "SELECT name FROM unnest($1::text[]) AS name"
+    " WHERE pg_try_advisory_xact_lock(hashtextextended($2 || ' ' || name, 0))"
+)
 _HIDE_ERASED = "SET LOCAL search_path = {}, {}, pg_catalog"
 _NAME = "store id"
 """Name in ``meta`` of the name of this store in the folder of derived files."""
@@ -125,6 +131,22 @@ class PgLedger:
 
     def gathered(self, job: Callable[[], T], *, space: int) -> T:
         return self.read(lambda _: job(), space=space)
+
+    @contextmanager
+    def claimed(self, names: Iterable[object]) -> Iterator[Collection[object]]:
+        self._check_open()
+        asked = {str(name): name for name in names}
+        try:
+            with self._lend() as connection:
+                connection.execute(_BEGIN_CLAIM)
+                found = connection.execute(_CLAIM, ([*asked], self._schema)).fetchall()
+                try:
+                    yield [asked[name] for (name,) in found]
+                finally:
+                    with suppress(psycopg.Error):  # a claim that is lost is nobody's any more
+                        connection.rollback()
+        except Error as error:
+            raise explain(self.shown, error) from error
 
     def check_present(self) -> None:
         self._check_open()
