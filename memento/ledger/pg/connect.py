@@ -141,21 +141,33 @@ class _NumberLoader(psycopg.adapt.Loader):
         return float(said) if "." in said or said == "NaN" else int(said)
 
 
-def configure(connection: psycopg.Connection[Any], schema: str) -> None:
-    """Configure a new connection: its schema, and the conversion of values."""
-    connection.execute(
-        sql.SQL("SET search_path = {}, pg_catalog").format(sql.Identifier(schema)).as_string()
+def at_home(schema: str) -> str:
+    """Return the statement that finds the tables of a store, until the transaction ends.
+
+    A pooler hands on what was set for longer to other programs.
+    """
+    return (
+        sql.SQL("SET LOCAL search_path = {}, pg_catalog").format(sql.Identifier(schema)).as_string()
     )
+
+
+def configure(connection: psycopg.Connection[Any], schema: str) -> None:
+    """Configure a new connection: the conversion of values, and what is prepared.
+
+    Nothing is behind a pooler, which may pass the next transaction to another process of the
+    server: it is not the one that the connection was told of.
+    """
+    (process,) = connection.execute("SELECT pg_backend_pid()").fetchone() or (0,)
+    if process != connection.info.backend_pid:
+        connection.prepare_threshold = None
     adapters = connection.adapters
     adapters.register_dumper(int, Int8Dumper)
     adapters.register_dumper(str, StrDumper)
     adapters.register_loader("numeric", _NumberLoader)
-    if info := CompositeInfo.fetch(connection, f"{_quoted(schema)}.memento_value"):
+    if info := CompositeInfo.fetch(
+        connection, f"{sql.Identifier(schema).as_string()}.memento_value"
+    ):
         register_composite(info, connection, factory=_value)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _value(number: int | None, text: str | None, octets: bytes | None) -> int | str | bytes | None:

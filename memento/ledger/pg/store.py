@@ -29,7 +29,7 @@ from memento.ledger.contract import Moment
 from memento.ledger.erasure import UNDER_WAY
 from memento.ledger.group import commit_separately
 from memento.ledger.pg import schema as tables
-from memento.ledger.pg.connect import Error, PgSession, configure, explain
+from memento.ledger.pg.connect import Error, PgSession, at_home, configure, explain
 from memento.ledger.pg.words import PgTail, renew_cutter
 from memento.ledger.pg.writer import PgWriter
 from memento.ledger.rows import single
@@ -48,8 +48,8 @@ OLDEST_SERVER = 15
 LONGEST_SCHEMA = 50
 """Bytes; PostgreSQL cuts names off at 63, and memento appends to this one."""
 
-_WRITTEN = "SELECT sum(n)::bigint FROM written"
-_BEGIN_READ = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT ({UNDER_WAY}), ({_WRITTEN})"
+_WRITTEN = "SELECT sum(n)::bigint FROM {}.written"
+_BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {}; SELECT ({}), ({})"
 _BEGIN_CLAIM = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5min'"
 """So that a machine that is frozen does not keep its claims."""
 _CLAIM = (
@@ -73,6 +73,10 @@ class PgLedger:
         self._conninfo, self._schema, self._role, self.shown = parsed(address)
         self._closed = False
         self.read_only = False
+        self._named = sql.Identifier(self._schema).as_string()
+        self._home = at_home(self._schema)
+        self._written = _WRITTEN.format(self._named)
+        self._begin_read = _BEGIN_READ.format(self._home, UNDER_WAY, self._written)
         self._renew()
         self._namespaces: dict[tuple[str, ...], int] = {}
         self._step_down = ""
@@ -114,7 +118,8 @@ class PgLedger:
                     if self._step_down and space is not None:
                         session.space = space
                         fence = f", {tables.SEES.format(space)}; {self._step_down}"
-                    begun = connection.execute(_BEGIN_READ + fence)
+                    begun = connection.execute(self._begin_read + fence)
+                    begun.nextset()
                     begun.nextset()
                     hides, session.written, *_ = begun.fetchone() or (None, 0)
                     if hides:
@@ -177,7 +182,7 @@ class PgLedger:
             return 0, inner.written
         try:
             with self._lend() as connection:
-                (count,) = connection.execute(_WRITTEN).fetchone() or (0,)
+                (count,) = connection.execute(self._written).fetchone() or (0,)
         except Error as error:
             raise explain(self.shown, error) from error
         return 0, int(count)
@@ -200,7 +205,7 @@ class PgLedger:
         try:
             with self._lend() as connection:
                 for name in ("memories", "versions", "indexed", "postings", "embeddings", "events"):
-                    connection.execute(f"VACUUM {name}")
+                    connection.execute(f"VACUUM {self._named}.{name}")
         except Error as error:
             raise explain(self.shown, error) from error
 
@@ -263,7 +268,7 @@ class PgLedger:
         )
         self._opening = threading.Lock()
         self._is_open = False
-        self._writer = PgWriter(self.shown, self._lend)
+        self._writer = PgWriter(self.shown, self._lend, self._home)
 
     @contextmanager
     def _lend(self) -> Iterator[psycopg.Connection[Any]]:
@@ -318,6 +323,7 @@ class PgLedger:
         own, hidden = (sql.Identifier(name) for name in (self._schema, f"{self._schema}_present"))
         self._hide_erased = sql.SQL(_HIDE_ERASED).format(hidden, own).as_string()
         with connection.transaction():
+            connection.execute(self._home)
             connection.execute("SELECT pg_advisory_xact_lock(hashtext($1), 1)", (self._schema,))
             if connection.execute("SELECT to_regclass('meta')").fetchone() == (None,):
                 for name in (own, hidden):
@@ -348,14 +354,15 @@ class PgLedger:
     def _fence(self, connection: psycopg.Connection[Any], role: str) -> None:
         """Let a role read the rows of one namespace at a time, and check that it is bound to it."""
         named = sql.Identifier(role).as_string()
-        found = connection.execute(tables.IS_FREE, (role,)).fetchone()
-        if found is None:
-            problem = f"has no role {role}: CREATE ROLE {named} NOLOGIN, and GRANT it to this user"
-            raise StoreUnusable(self.shown, problem)
-        if found[0]:
-            problem = f"has a role {role} that row security does not bind: it owns the tables, or"
-            raise StoreUnusable(self.shown, f"{problem} is a superuser, or has BYPASSRLS")
         with connection.transaction():
+            connection.execute(self._home)
+            found = connection.execute(tables.IS_FREE, (role,)).fetchone()
+            if found is None:
+                problem = f"has no role {role}: CREATE ROLE {named} NOLOGIN, and GRANT it"
+                raise StoreUnusable(self.shown, f"{problem} to this user")
+            if found[0]:
+                problem = f"has a role {role} that row security does not bind: it owns the tables,"
+                raise StoreUnusable(self.shown, f"{problem} is a superuser, or has BYPASSRLS")
             connection.execute("SELECT pg_advisory_xact_lock(hashtext($1), 1)", (self._schema,))
             owners = connection.execute(tables.OWNERS, (role,)).fetchall()
             if not all(is_fenced for *_, is_fenced in owners):
