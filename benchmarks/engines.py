@@ -188,10 +188,11 @@ def _rate(memory: MemoryManager, seconds: float, threads: int = THREADS) -> floa
     """Add from several threads for so many seconds; return how many a second."""
     memory.add("the first, of a namespace that is known")
     counts = [0] * threads
+    said = [Corpus(thread).texts(2_000, sentences=1) for thread in range(threads)]
     until = time.monotonic() + seconds
 
     def run(thread: int) -> None:
-        texts = Corpus(thread).texts(2_000, sentences=1)
+        texts = said[thread]
         while time.monotonic() < until:
             memory.add(f"{texts[counts[thread] % len(texts)]} {thread} {counts[thread]}")
             counts[thread] += 1
