@@ -113,7 +113,8 @@ def answers(folder: Path, server: Any, options: argparse.Namespace) -> list[Figu
                higher=True, note=size),
         Figure("CPU of a question, PostgreSQL to SQLite", theirs / ours, 1.5,
                note=f"{1e3 * theirs:.1f} and {1e3 * ours:.1f} ms, medians"),
-        Figure("messages of a question", median(messages), 6, unit="", note=f"at most {max(messages)}"),
+        Figure("messages of a question", median(messages), 6, unit="",
+               note=f"at most {max(messages)}"),
         Figure("CPU of the server", 1e3 * of_server, 1.0, unit="ms", note="mean of a question"),
     ]  # fmt: skip
 

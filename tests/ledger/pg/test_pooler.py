@@ -99,6 +99,6 @@ def test_claims_and_locks_end_with_their_transaction(pooled):
         for _ in range(20):
             one.add("a note")
             assert len(other.list()) == 1
-        query = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
-        with psycopg.connect(postgres.server().address().split("&")[0]) as connection:
-            assert connection.execute(query).fetchone() == (0,)
+    query = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
+    with psycopg.connect(postgres.server().address().split("&")[0]) as connection:
+        assert connection.execute(query).fetchone() == (0,)
