@@ -28,6 +28,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 from common import FIGURE_HEADERS, ROOT, Figure, child_environment, median, table, write_json
 from corpus import Corpus
@@ -102,6 +103,7 @@ def answers(folder: Path, server: Any, options: argparse.Namespace) -> list[Figu
                 memory.retrieve(question, DEPTH, record=False)
                 costs[name].append(time.thread_time() - began)
         of_server = (_cpu_of_server(server) - before) / len(questions)
+        messages = _messages(there, questions)
     for question in differ[:SHOWN]:
         print(f"another order: {question}")
     size = f"{options.memories:,} memories, {len(questions)} questions"
@@ -111,8 +113,24 @@ def answers(folder: Path, server: Any, options: argparse.Namespace) -> list[Figu
                higher=True, note=size),
         Figure("CPU of a question, PostgreSQL to SQLite", theirs / ours, 1.5,
                note=f"{1e3 * theirs:.1f} and {1e3 * ours:.1f} ms, medians"),
+        Figure("messages of a question", median(messages), 6, unit="",
+               note=f"at most {max(messages)}"),
         Figure("CPU of the server", 1e3 * of_server, 1.0, unit="ms", note="mean of a question"),
     ]  # fmt: skip
+
+
+def _messages(memory: MemoryManager, questions: Sequence[str]) -> list[int]:
+    """Count what is said to the server for each question, with its commit."""
+    import psycopg  # noqa: PLC0415 - may be missing
+
+    counts = []
+    for question in questions:
+        with mock.patch.object(
+            psycopg.Connection, "execute", autospec=True, side_effect=psycopg.Connection.execute
+        ) as said:
+            memory.retrieve(question, DEPTH, record=False)
+        counts.append(said.call_count + 1)
+    return counts
 
 
 def _fill(memory: MemoryManager, count: int) -> None:
@@ -171,10 +189,11 @@ def _rate(memory: MemoryManager, seconds: float, threads: int = THREADS) -> floa
     """Add from several threads for so many seconds; return how many a second."""
     memory.add("the first, of a namespace that is known")
     counts = [0] * threads
+    said = [Corpus(thread).texts(2_000, sentences=1) for thread in range(threads)]
     until = time.monotonic() + seconds
 
     def run(thread: int) -> None:
-        texts = Corpus(thread).texts(2_000, sentences=1)
+        texts = said[thread]
         while time.monotonic() < until:
             memory.add(f"{texts[counts[thread] % len(texts)]} {thread} {counts[thread]}")
             counts[thread] += 1

@@ -351,7 +351,7 @@ class Statements:
         return most < UNCOMPARED
 
     def _is_behind(self, ns: int) -> bool:
-        return self._ledger.read(lambda c: claim_rows.behind(c, ns))
+        return self._ledger.read(lambda c: claim_rows.behind(c, ns), space=ns)
 
     def _settle_some(self, ns: int) -> bool:
         """Compare the next statements of a namespace; their texts are read before the write.
@@ -361,7 +361,9 @@ class Statements:
         """
         rules = Rules(ring=self._config.short.capacity, untrusted=self._config.untrusted)
         now, settings, most = self._now(), self._config.conflicts, settling.BITE
-        rows = self._ledger.read(lambda c: past.next_rows(c, ns, claim_rows.cursor(c, ns), most))
+        rows = self._ledger.read(
+            lambda c: past.next_rows(c, ns, claim_rows.cursor(c, ns), most), space=ns
+        )
         known = settling.read_ahead([row for _, row in rows], settings)
 
         def job(session: Session) -> None:  # reads no texts
@@ -447,8 +449,13 @@ class Background:
     def tidy(self) -> bool:
         """Run the jobs that would slow down an ``add``, and keep the reserve for a full disk.
 
-        Returns whether all events are folded; False if a query interrupted.
+        Returns whether all events are folded; False if a query interrupted, or another machine does
+        these jobs now.
         """
+        with self._ledger.claimed(["tidy"]) as mine:
+            return bool(mine) and self._tidy()
+
+    def _tidy(self) -> bool:
         auto = self._config.sleep.auto
         self.words.catch_up()
         folded = auto == Auto.OFF or self.fold_events()

@@ -129,8 +129,9 @@ class Engine:
             self._eraser.finish()  # left by a dead process, or blocked by another
             self._eraser.catch_up()
             _open_engines.add(self)
-            if self.embedding is not None and self.ledger.read(vectors.any_owed):
-                self.indexer.start()  # an earlier process ended before its memories were embedded
+            left = not self.ledger.in_file or self.ledger.read(vectors.any_owed)
+            if self.embedding is not None and left:
+                self.indexer.start()  # other processes, or earlier ones, left memories to embed
         except BaseException:  # KeyboardInterrupt, too: nobody else can close it
             self.ledger.close()
             raise
@@ -347,7 +348,6 @@ class Engine:
         if sessions:
             self.short.touch(ns, sessions)
         self.background.statements.fresh.add(ns)
-        self.indexer.own(row.docid for row in rows)
         self.indexer.start()
 
     @property
@@ -655,7 +655,11 @@ class Engine:
 
         def left() -> int:
             ns = self.ledger.find_namespace(labels)
-            found = {} if ns is None else self.ledger.read(lambda c: vectors.backlog_size(c, ns))
+            found = (
+                {}
+                if ns is None
+                else self.ledger.read(lambda c: vectors.backlog_size(c, ns), space=ns)
+            )
             return sum(found.values())
 
         return Remaining(left, progress)

@@ -134,7 +134,7 @@ class View:
     def ask(self, job: Callable[[Session, int], R]) -> R | None:
         """Read from the namespace; None if it was never written to."""
         ns = self.ns
-        return None if ns is None else self.engine.ledger.read(lambda c: job(c, ns))
+        return None if ns is None else self.engine.ledger.read(lambda c: job(c, ns), space=ns)
 
     def write(self, job: Callable[[Work], R], *, alone: bool = False) -> R:
         """Run one transaction of the namespace, which may be new.
@@ -266,7 +266,9 @@ class View:
     def get(self, memory_id: str) -> Memory:
         """Return a memory by its id."""
         ns = self.known_namespace(check_id(memory_id))
-        return self.memory(self.engine.ledger.read(lambda c: memories.by_id(c, ns, memory_id)))
+        return self.memory(
+            self.engine.ledger.read(lambda c: memories.by_id(c, ns, memory_id), space=ns)
+        )
 
     def update(
         self, memory_id: str, corrections: Mapping[str, Any], verb: str | None = None
@@ -494,7 +496,7 @@ class View:
         if ns is None:
             return ()
         moment = engine.now() if now is None else now
-        found = engine.ledger.read(lambda c: find(c, ns))
+        found = engine.ledger.read(lambda c: find(c, ns), space=ns)
         return engine.in_bites(
             ns, found, job, moment, verb=verb, makes_room=makes_room, run=self.run
         )

@@ -162,9 +162,18 @@ def run(address, statements):
 
     from memento.ledger.pg.store import parsed  # noqa: PLC0415 - the same
 
-    conninfo, schema, _ = parsed(address)
+    conninfo, schema, *_ = parsed(address)
     with psycopg.connect(conninfo, options=f"-c search_path={schema}") as connection:
         connection.execute(statements)
+
+
+def fenced(address):
+    """Return the address of the same store with a role that sees one namespace at a time."""
+    run(
+        address,
+        "DO $$ BEGIN CREATE ROLE reader NOLOGIN; EXCEPTION WHEN duplicate_object THEN END $$",
+    )
+    return f"{address}&role=reader"
 
 
 @cache

@@ -20,7 +20,7 @@ def test_the_workflow_runs_the_commands_of_the_readme():
     """On Linux and macOS, with each Python from the oldest that is supported."""
     yaml = pytest.importorskip("yaml")
     jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]
-    runs = [step["run"] for step in jobs["test"]["steps"] if "run" in step]
+    runs = [step["run"] for step in jobs["test"]["steps"] if "if" not in step and "run" in step]
     readme = (ROOT / "README.md").read_text()
     assert len(runs) == 2
     assert all(f"    {run}\n" in readme for run in runs)

@@ -135,7 +135,7 @@ def _vectors(view: View, hits: Sequence[Hit]) -> dict[str, bytes]:
     if model is None or ns is None:
         return {}
     docids = {ns << SEQ_BITS | hit.memory.seq: hit.id for hit in hits if not hit.shared}
-    found = engine.ledger.read(lambda c: vectors.read(c, [*docids], model))
+    found = engine.ledger.read(lambda c: vectors.read(c, [*docids], model), space=ns)
     return {docids[docid]: vector for docid, vector in found.items()}
 
 

@@ -152,4 +152,4 @@ class NameIndexes:
 
     def follow(self, ns: int, index: NameIndex) -> None:
         """Bring an index up to date; the caller holds its lock."""
-        self._ledger.read(lambda session: index.follow(session, ns))
+        self._ledger.read(lambda session: index.follow(session, ns), space=ns)

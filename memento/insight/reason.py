@@ -379,12 +379,16 @@ class Reader:
         """Return the row ids of the filter ``ids``; None without that filter."""
         if not self.filters.ids:
             return None
-        found = self.ledger.read(lambda c: memories.docids_of(c, self.ns, self.filters.ids))
+        found = self.ledger.read(
+            lambda c: memories.docids_of(c, self.ns, self.filters.ids), space=self.ns
+        )
         return set(found.values())
 
     def _visible(self, docids: Sequence[int], allowed: set[int] | None) -> set[int]:
         wanted = [one for one in docids if allowed is None or one in allowed]
-        return self.ledger.read(lambda c: memories.fitting_docids(c, self.ns, self.filters, wanted))
+        return self.ledger.read(
+            lambda c: memories.fitting_docids(c, self.ns, self.filters, wanted), space=self.ns
+        )
 
     def _likeness(
         self, index: NameIndex, texts: Sequence[str], relations: Sequence[str]
@@ -408,7 +412,9 @@ class Reader:
         linked = self.ledger.read(lambda c: {one: _against(c, one) for one in on_chains})
         beside = chain.from_iterable((*before.values(), *linked.values()))
         docids = sorted({*on_chains, *beside})
-        rows = self.ledger.read(lambda c: memories.fitting(c, self.ns, self.filters, docids))
+        rows = self.ledger.read(
+            lambda c: memories.fitting(c, self.ns, self.filters, docids), space=self.ns
+        )
         seen = {row.docid: row for row in rows if is_sound(row)}
         whole = [path for path in paths if path.facts <= seen.keys()]
         said = {

@@ -224,7 +224,11 @@ class Learning:
                 message.places = range(0)
             self._carry_out([], then)
             ns = self._view.known_namespace(ids[0])
-            rows = [*self._view.engine.ledger.read(lambda c: memories.by_ids(c, ns, ids)).values()]
+            rows = [
+                *self._view.engine.ledger.read(
+                    lambda c: memories.by_ids(c, ns, ids), space=ns
+                ).values()
+            ]
         return outcome, rows
 
     def _carry_out(self, drafts: list[Draft], then: Then) -> tuple[list[Row], list[Row]]:

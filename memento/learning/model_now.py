@@ -141,7 +141,7 @@ def _offered(engine: Engine, reader: Reader, message: Message) -> list[Row]:
     ns = reader.ns
     if ns is None or not wanted:
         return []
-    found = engine.ledger.read(lambda c: memories.by_ids(c, ns, wanted))
+    found = engine.ledger.read(lambda c: memories.by_ids(c, ns, wanted), space=ns)
     return [
         row
         for row in (found[one] for one in wanted if one in found and one not in own)

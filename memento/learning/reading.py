@@ -269,7 +269,7 @@ class Reader:
             return []
         ns, session = self.ns, self._session
         found = self._engine.ledger.read(
-            lambda c: memories.newest_short(c, ns, session, _TURNS_BACK)
+            lambda c: memories.newest_short(c, ns, session, _TURNS_BACK), space=ns
         )
         return [row for row in found if row.status in FOUND]
 

@@ -19,6 +19,7 @@ and the tests in ``tests/conformance/ledger`` hold each engine to the promises. 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
@@ -295,17 +296,27 @@ class Ledger(Protocol):
         Then no caller of ``write`` does the work of that thread.
         """
 
-    def read(self, job: Callable[[Session], T]) -> T:
+    def read(self, job: Callable[[Session], T], *, space: int | None = None) -> T:
         """Run a job on one snapshot of the ledger; ``StoreError`` if it tries to write.
 
-        It sees no erased memory, even while the rows of many are still being deleted. Raises
-        ``StoreUnusable`` if the ledger is damaged where the job reads.
+        It sees no erased memory, even while the rows of many are still being deleted. ``space`` is
+        the namespace that the job reads: where the database can fence it, the job sees no row of
+        another, whatever its SQL says. Raises ``StoreUnusable`` if the ledger is damaged where the
+        job reads.
         """
 
-    def gathered(self, job: Callable[[], T]) -> T:
+    def gathered(self, job: Callable[[], T], *, space: int) -> T:
         """Run a job of several reads; where each costs a round trip, they share one snapshot.
 
-        Then ``read``, ``moment`` and ``labels`` use that snapshot.
+        Then ``read``, ``moment`` and ``labels`` use that snapshot, and a read that names no
+        ``space`` has this one.
+        """
+
+    def claimed(self, names: Iterable[object]) -> AbstractContextManager[Collection[object]]:
+        """Claim pieces of work during a block, so that no other machine does the same.
+
+        Yields those that no other process has claimed. Nobody waits, and the claims of a process
+        that dies end with it. Processes that share a file have other means: there it yields all.
         """
 
     def check_present(self) -> None:

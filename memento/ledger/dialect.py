@@ -67,7 +67,7 @@ def one_of(hole: str = "?") -> str:
 
 
 def one_of_numbers(hole: str = "?") -> str:
-    """Return the condition of `one_of` for a column of whole numbers."""
+    """Return the condition of `one_of` for a column of whole numbers. PostgreSQL: ``= ANY``."""
     return f"IN (SELECT CAST(value AS BIGINT) FROM {each_of(hole)})"
 
 

@@ -189,7 +189,7 @@ def lacking_for(
 ) -> BudgetSpent | None:
     """Return the error for the limit of the day that a task would exceed; None if none."""
     day = model_rows.day_of(now)
-    counted = sum(ledger.read(lambda c: model_rows.on_day(c, ns, day)).values(), Spent())
+    counted = sum(ledger.read(lambda c: model_rows.on_day(c, ns, day), space=ns).values(), Spent())
     try:
         _affordable(task, counted, config)
     except BudgetSpent as error:

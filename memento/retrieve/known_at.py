@@ -138,7 +138,7 @@ class PastSource(LedgerSource):
         if self._words is None:
             self._words = Vocabulary()
             with self._words.following():
-                self._ledger.read(lambda c: self._learn(c, first))
+                self._ledger.read(lambda c: self._learn(c, first), space=self.ns)
         return self._words
 
     def _learn(self, session: Session, first: int) -> None:
@@ -156,7 +156,9 @@ class PastSource(LedgerSource):
 
     def matching(self, filters: Filters) -> Docids:
         """Return the docids that passed filters which only the ledger can decide."""
-        found = self._ledger.read(lambda c: past.matching(c, self.ns, filters, self.world.past))
+        found = self._ledger.read(
+            lambda c: past.matching(c, self.ns, filters, self.world.past), space=self.ns
+        )
         return np.array(found, np.int64)
 
 
@@ -229,7 +231,7 @@ class PastSearcher(Searcher):
         self, labels: tuple[str, ...], ns: int, shown: tuple[str, ...] = ()
     ) -> LedgerSource:
         now = super()._source(labels, ns, shown)
-        self._world = self._ledger.read(lambda c: World.read(c, ns, self._moment))
+        self._world = self._ledger.read(lambda c: World.read(c, ns, self._moment), space=ns)
         return PastSource(now, self._world, self._ledger.make_tail())
 
     def _follow(

@@ -122,7 +122,9 @@ class LedgerSource:
         A transaction that begins after the tail was asked sees everything that left the tail.
         """
         waiting = self._tail.postings(self.ns, matches, limit)
-        found = self._ledger.read(lambda c: c.words.postings(self.ns, matches, limit))
+        found = self._ledger.read(
+            lambda c: c.words.postings(self.ns, matches, limit), space=self.ns
+        )
         first = docid_of(self.ns, 0)
         return [
             first + (distinct(np.concatenate(both))[-limit:] if len(both[1]) else both[0])
@@ -135,9 +137,11 @@ class LedgerSource:
         If there are few, their whole rows are read and kept, as most of them will be shown.
         """
         if len(docids) > _FEW:
-            found = self._ledger.read(lambda c: memories.texts(c, self.ns, docids))
+            found = self._ledger.read(lambda c: memories.texts(c, self.ns, docids), space=self.ns)
             return [found.get(docid, "") for docid in docids]
-        self.rows |= self._ledger.read(lambda c: memories.by_docids(c, self.ns, docids))
+        self.rows |= self._ledger.read(
+            lambda c: memories.by_docids(c, self.ns, docids), space=self.ns
+        )
         rows = [self.rows.get(docid) for docid in docids]
         return ["" if row is None else string_in(row.text) or "" for row in rows]
 
@@ -148,19 +152,23 @@ class LedgerSource:
             return known
         with self.known.following():
             among = None if self.members is None else frozenset(self.members.tolist())
-            self._ledger.read(lambda c: _follow_words(c, self.ns, self.known, first, among))
+            self._ledger.read(
+                lambda c: _follow_words(c, self.ns, self.known, first, among), space=self.ns
+            )
         return self.known
 
     def matching(self, filters: Filters) -> Docids:
         """Return the docids that pass filters which only the ledger can decide."""
-        found = self._ledger.read(lambda c: memories.matching(c, self.ns, filters))
+        found = self._ledger.read(lambda c: memories.matching(c, self.ns, filters), space=self.ns)
         return np.array(found, np.int64)
 
     def hidden(self, filters: Filters) -> Docids | None:
         """Return the docids of the memories that are to be left out; None if there are none."""
         if not filters.without:
             return None
-        found = self._ledger.read(lambda c: memories.docids_of(c, self.ns, filters.without))
+        found = self._ledger.read(
+            lambda c: memories.docids_of(c, self.ns, filters.without), space=self.ns
+        )
         return np.array(sorted(found.values()), np.int64)
 
 

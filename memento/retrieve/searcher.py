@@ -251,7 +251,7 @@ class Searcher:
         ns, moment, held = source.ns, source.moment, self._kept.hold((source.ns, ()))
         if held.owed is None or held.owed[0] != moment:
             count_them = partial(vectors.owed_in, ns=ns, most=_MOST_OWED + 1)
-            held.owed = moment, self._ledger.read(count_them)
+            held.owed = moment, self._ledger.read(count_them, space=ns)
         owed = held.owed[1]
         count = f"{owed:,}" if owed <= _MOST_OWED else f"more than {_MOST_OWED:,}"
         return {Tier.LONG.value: self._still_owed(ns, count, owed)} if owed else {}
@@ -429,7 +429,9 @@ class Searcher:
             and (model is None or self._by_vector.is_at_hand(held))
         ):
             return known.state, known.linked
-        state, linked = self._ledger.read(lambda c: self._follow_all(c, source.ns, held, model))
+        state, linked = self._ledger.read(
+            lambda c: self._follow_all(c, source.ns, held, model), space=source.ns
+        )
         held.followed = Followed(moment, model, state, linked)
         return state, linked
 
@@ -519,7 +521,7 @@ class Searcher:
         turns = {one.id: docid_of(ns, one.memory.seq) for one in hits if one.memory.kind in _SAID}
         found: Mapping[str, memories.Outdated] = {}
         if turns:
-            found = self._ledger.read(lambda c: memories.outdated(c, ns, turns, now))
+            found = self._ledger.read(lambda c: memories.outdated(c, ns, turns, now), space=ns)
         for one in hits:
             end = found.get(one.id)
             yield one if end is None else replace(one, until=from_micros(end.until), newer=end.by)
@@ -535,7 +537,9 @@ class Searcher:
         missing = [docid for docid in docids if docid not in held]
         if not missing:
             return held, garbled
-        rows, others = self._ledger.read(lambda c: self._rows(c, source.ns, missing, filters))
+        rows, others = self._ledger.read(
+            lambda c: self._rows(c, source.ns, missing, filters), space=source.ns
+        )
         return held | rows, garbled | others
 
     def _rows(

@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from memento.ledger import memories
@@ -38,7 +39,10 @@ def answer(
     ns = ledger.find_namespace(labels)
     if ns is None:
         return Retrieval(request.query, took={"total": time.perf_counter() - began})
-    return ledger.gathered(lambda: _answer(ledger, searcher, (ns, labels), request, shared=shared))
+    place = ns, labels
+    return ledger.gathered(
+        lambda: _answer(ledger, searcher, place, request, shared=shared), space=ns
+    )
 
 
 def _answer(
@@ -50,10 +54,12 @@ def _answer(
     shared: bool,
 ) -> Retrieval:
     began, (ns, labels) = time.perf_counter(), place
-    own, shown = ledger.read(lambda c: _asked(c, ns, request))
+    own, shown = ledger.read(lambda c: _asked(c, ns, request), space=ns)
     found, asked = searcher.search(ns, labels, own), of_shared(request) if shared else None
     answers = [
-        searcher.search(other, ledger.labels(other), asked, scopes)
+        ledger.gathered(
+            partial(searcher.search, other, ledger.labels(other), asked, scopes), space=other
+        )
         for other, scopes in shown.items()
         if asked is not None
     ]
@@ -61,7 +67,7 @@ def _answer(
         return found
     began = time.perf_counter()
     ids = [hit.id for one in answers for hit in one]
-    taken = ledger.read(lambda c: memories.docids_of(c, ns, ids))
+    taken = ledger.read(lambda c: memories.docids_of(c, ns, ids), space=ns)
     return _timed(joined(found, answers, request, taken), [found, *answers], began)
 
 

@@ -64,7 +64,9 @@ class Links:
         """Return the statements that may take the place of earlier ones."""
         if not self.linked.succeeded:
             return ()
-        return self.ledger.read(lambda c: claim_rows.successions(c, self.ns, MOST_LATER))
+        return self.ledger.read(
+            lambda c: claim_rows.successions(c, self.ns, MOST_LATER), space=self.ns
+        )
 
 
 class Standings:

@@ -92,7 +92,7 @@ class VectorSearch:
             facts = vectors.facts(connection, KIND, ns)
             return vectors.count(connection, ns) >= TAIL and not self._table(ns, facts, model, dim)
 
-        if self._ledger.read(is_due):
+        if self._ledger.read(is_due, space=ns):
             self._filing.write(ns, lambda folder: self._write_all(folder, ns, model, dim))
 
     def follow(self, connection: Session, ns: int, held: Held, model: int | None) -> None:
@@ -181,13 +181,13 @@ class VectorSearch:
         return Exact(found, snap, self._note_damage)
 
     def _docids(self, ns: int, ids: list[str]) -> Docids:
-        listed = self._ledger.read(lambda c: memories.docids_named(c, ns, ids))
+        listed = self._ledger.read(lambda c: memories.docids_named(c, ns, ids), space=ns)
         return np.fromstring(listed, np.int64, sep=",")
 
     def _lacking(self, ns: int, snap: Snapshot, found: Vectors) -> Rows:
         """Return the rows whose vectors Chroma lacks: of the short tier, or not handed on yet."""
         most = found.embedded // LACKS + 1
-        waiting = self._ledger.read(lambda c: vectors.waiting_in(c, ns, most))
+        waiting = self._ledger.read(lambda c: vectors.waiting_in(c, ns, most), space=ns)
         short = (snap.tier == TIERS[Tier.SHORT.value]) & having_trait(snap.status, "in_index")
         short &= found.known[:-1]
         waited = snap.rows_of(np.array(waiting, np.int64))
@@ -217,7 +217,7 @@ class VectorSearch:
 
     def _write_all(self, folder: int, ns: int, model: int, dim: int) -> bool:
         """Write the file of a namespace."""
-        count = self._ledger.read(lambda c: vectors.count(c, ns))
+        count = self._ledger.read(lambda c: vectors.count(c, ns), space=ns)
         disk = os.fstatvfs(folder)
         if disk.f_bavail * disk.f_frsize < _ROOM * mapped.size_of(count, dim):
             raise Unusable("too little room on the disk")
@@ -228,7 +228,7 @@ class VectorSearch:
             name_it = self._filing.naming(ns, facts.erased)
             mapped.write_all(folder, ns, facts, bites, name_it, model=model, dim=dim)
 
-        self._ledger.read(job)
+        self._ledger.read(job, space=ns)
         return True
 
 

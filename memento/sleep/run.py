@@ -94,7 +94,7 @@ class Sleeper:
         if FOLD in steps:
             behind = self._ledger.read(lambda c: strength_fold.waiting(c, self._config.dynamics))
             self._told[FOLD] = StepDone(behind, 0)
-        active = self._ledger.read(lambda c: sleep_rows.count_active(c, self._ns))
+        active = self._ledger.read(lambda c: sleep_rows.count_active(c, self._ns), space=self._ns)
         for name in (name for name in steps if name != FOLD):
             since = progress.marks.get(name, [0])[0]
             night = Night(self._ns, self._now, since, active, 0, self._config, self._embeds)
@@ -138,7 +138,7 @@ class Sleeper:
         return Tick(self._told, run, done, 0.0, skipped, dict(notes or {}))
 
     def _lease(self) -> Lease:
-        return self._ledger.read(lambda c: sleep_rows.lease(c, self._ns))
+        return self._ledger.read(lambda c: sleep_rows.lease(c, self._ns), space=self._ns)
 
     def _fold(self) -> int:
         """Fold the log, at least one bite, while time allows; return how many events waited."""
@@ -274,7 +274,9 @@ class Sleeper:
         """Return ``report.notes``, counted again only if something is new since the last count."""
         if self._progress.noted == self._ledger.read(self._mark):
             return self._progress.notes
-        return self._ledger.read(lambda c: report.notes(c, self._ns, self._now, self._config))
+        return self._ledger.read(
+            lambda c: report.notes(c, self._ns, self._now, self._config), space=self._ns
+        )
 
     def _reach(self, session: Session) -> tuple[int, int]:
         return memories.latest_rev(session, self._ns), usage_events.newest(session)

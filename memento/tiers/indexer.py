@@ -14,7 +14,7 @@ import logging
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from queue import SimpleQueue
@@ -143,10 +143,6 @@ class Indexer:
                     run.start()
         if self._embeds and not self._wake.is_set():
             self._wake.set()
-
-    def own(self, docids: Iterable[int]) -> None:
-        """Note the memories that this process changed; see `Turns.own`."""
-        self._turns.own(docids)
 
     def trouble_for(self, sees: Sees) -> dict[str, str]:
         """Return the present problems, as far as they concern the namespaces a caller sees."""
@@ -351,9 +347,11 @@ class Indexer:
     def _embed_bite(self) -> bool:
         """Embed the next lines; before each batch, the long texts that questions wait for."""
         chars = PLAN_BITES * BITE_CHARS
-        lines = self._turns.take(INDEX_ROWS, chars, self._refused.lines())
-        if not lines:
-            return False
+        with self._turns.shared(INDEX_ROWS, chars, self._refused.lines()) as lines:
+            return bool(lines) and self._embed(lines)
+
+    def _embed(self, lines: Sequence[Owed]) -> bool:
+        """Embed some lines; return whether the embedder works."""
         try:
             with self._at_leisure():
                 model = self._work.ready()
@@ -399,22 +397,24 @@ class Indexer:
         return bites
 
     def _feed_index(self) -> bool:
-        """Hand lines of the backlog on to the index, a batch at a time."""
-        rows = INDEX_ROWS
-        lines = self._ledger.read(lambda c: vectors.owed(c, OPS, rows * FEED_ROUNDS))
+        """Hand lines of the backlog on to the index, a batch at a time; one machine does it."""
+        lines: Sequence[Owed] = self._ledger.read(lambda c: vectors.owed(c, OPS, 1))
         if not lines and not self._wanted:
             self._pauses.pop("long", None)
             return False
         try:
-            for start in range(0, max(len(lines), 1), rows):
-                if start and (self._stopping or self._pausing or self.wishes):
+            for turn in range(FEED_ROUNDS):
+                if turn and (not lines or self._stopping or self._pausing or self.wishes):
                     break  # a caller waits for this thread, and a long batch would take too long
                 self._give_way()
                 with self._at_leisure():
                     index, model = self._open_index(), self._work.model()
                 self._wanted = False
-                if part := lines[start : start + rows]:
-                    self._hand_on(index, part, model)
+                with self._ledger.claimed(["feed"]) as mine:
+                    self._turns.deferred |= not mine
+                    read = partial(vectors.owed, ops=OPS, limit=INDEX_ROWS)
+                    if lines := self._ledger.read(read) if mine else []:
+                        self._hand_on(index, lines, model)
         except (TierUnavailable, *UNFIT) as error:
             self.failed("long", error)
             return False

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import islice
 from queue import Empty, SimpleQueue
 from time import monotonic
@@ -21,11 +21,6 @@ from memento.ledger.vectors import Lacking, Owed, Place
 
 LOOK = 384
 """Lines looked at from each end, all namespaces together; about 1 µs each."""
-
-ELSEWHERE = 2.0
-"""Seconds for which a line of another machine is left to that machine."""
-_KNOWN = 20_000
-"""Maximum number of lines whose machine is remembered."""
 
 T = TypeVar("T")
 
@@ -59,25 +54,29 @@ def within(lines: Sequence[Owed], chars: int) -> list[Owed]:
 
 
 class Turns:
-    """Chooses the lines of the backlog to embed next. Not thread-safe, except `own`."""
+    """Chooses the lines of the backlog to embed next. Not thread-safe."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._last = 0
-        self._own: set[int] = set()
-        self._met: dict[tuple[int, int], float] = {}  # other machines' lines: first seen
         self.deferred = False
-        """Whether the last call left a line to another machine."""
+        """Whether the last `shared` left a line to another machine."""
 
-    def own(self, docids: Iterable[int]) -> None:
-        """Note the memories that this process changed, so that it embeds them. Thread-safe.
-
-        Nothing is noted if the processes share a file: then the first that is free embeds them.
-        """
-        if not self._ledger.in_file:
-            if len(self._own) > _KNOWN:
-                self._own = set()
-            self._own.update(docids)
+    @contextmanager
+    def shared(self, rows: int, chars: int, skip: set[tuple[int, int]]) -> Iterator[list[Owed]]:
+        """Choose lines as `take` does, which no other machine chooses during the block."""
+        self.deferred = False
+        with ExitStack() as claims:
+            while lines := self.take(rows, chars, skip):
+                names = [line.docid for line in lines]
+                mine = claims.enter_context(self._ledger.claimed(names))
+                if len(mine) < len(names):
+                    self.deferred = True
+                    skip = skip | {(line.docid, line.rev) for line in lines}
+                if mine:
+                    lines = [line for line in lines if line.docid in mine]
+                    break
+            yield lines
 
     def take(self, rows: int, chars: int, skip: Collection[tuple[int, int]] = ()) -> list[Owed]:
         """Choose lines, namespaces in turn; the next call continues after the last namespace.
@@ -85,22 +84,11 @@ class Turns:
         ``skip`` excludes lines, as (row id, revision). At least one line is taken, even if it has
         more than ``chars`` characters.
         """
-        self.deferred = False
         lines = self._ledger.read(lambda c: self._chosen(c, rows, skip))
         taken = within(lines, chars)
         if taken:
             self._last = list(dict.fromkeys(line.ns for line in taken))[-1]
         return taken
-
-    def _is_due(self, place: Place) -> bool:
-        if self._ledger.in_file or place.docid in self._own:
-            return True
-        now = monotonic()
-        if len(self._met) > _KNOWN:
-            self._met = {}
-        due = now - self._met.setdefault((place.docid, place.rev), now) >= ELSEWHERE
-        self.deferred |= not due
-        return due
 
     def _chosen(
         self, connection: Session, rows: int, skip: Collection[tuple[int, int]]
@@ -127,11 +115,7 @@ class Turns:
         if len(oldest) == look:
             newest = vectors.window(connection, low, high, look, newest=True)
         places = dict.fromkeys(in_turns([oldest, newest]))
-        return [
-            place
-            for place in places
-            if (place.docid, place.rev) not in skip and self._is_due(place)
-        ]
+        return [place for place in places if (place.docid, place.rev) not in skip]
 
 
 ROWS = 1_024
@@ -182,7 +166,9 @@ class Wishes:
 
     def of(self, ns: int, sessions: Sequence[str] = ()) -> Wish | None:
         """Return the wish of a question to a namespace or some sessions; None if none is needed."""
-        lacking = self._ledger.read(lambda c: vectors.newest(c, ns, sessions, ROWS, CHARS))
+        lacking = self._ledger.read(
+            lambda c: vectors.newest(c, ns, sessions, ROWS, CHARS), space=ns
+        )
         return Wish(ns, lacking) if lacking else None
 
     @contextmanager
@@ -199,7 +185,9 @@ class Wishes:
 
     def fulfilled(self, wish: Wish) -> bool:
         """Return whether, by the ledger, nothing of a wish is left; update what is left."""
-        left = self._ledger.read(lambda c: vectors.still_lacking(c, wish.ns, wish.lacking))
+        left = self._ledger.read(
+            lambda c: vectors.still_lacking(c, wish.ns, wish.lacking), space=wish.ns
+        )
         with self._lock:
             wish.left = {docid: chars for docid, chars in wish.lacking.items() if docid in left}
             wish.taken_up = wish.taken_up and not left

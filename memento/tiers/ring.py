@@ -57,7 +57,7 @@ class ShortTier:
     def recent(self, ns: int, session: str | None, n: int | None, now: int) -> list[Row]:
         """Return the n newest rows of a session's ring that hold now, or all; oldest first."""
         with self._lock:
-            ring = self._ledger.read(lambda connection: self._follow(connection, (ns, session)))
+            ring = self._ledger.read(lambda c: self._follow(c, (ns, session)), space=ns)
             live = [row for row in ring if _holds(row, now)]
         return live if n is None else live[-n:]
 

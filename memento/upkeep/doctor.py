@@ -310,7 +310,7 @@ def _claims(ledger: Ledger, rules: Conflicts) -> str | Damage:
     def read_again() -> None:
         ledger.write(claim_rows.drop_all)
         for ns in spaces:
-            before: int | None = ledger.read(partial(settling.compared_up_to, ns=ns))
+            before: int | None = ledger.read(partial(settling.compared_up_to, ns=ns), space=ns)
             while before is not None:
                 step = partial(
                     settling.read_again, ns=ns, config=rules, before=before, most=_QUEUED

@@ -177,8 +177,8 @@ class Eraser:
         also: dict[int, str] = {}
         locked: tuple[str, ...] = ()
         if ns is not None:
-            roots = self._ledger.read(lambda c: erasure.chosen(c, ns, what))
-            also = self._ledger.read(lambda c: erasure.derived(c, ns, roots))
+            roots = self._ledger.read(lambda c: erasure.chosen(c, ns, what), space=ns)
+            also = self._ledger.read(lambda c: erasure.derived(c, ns, roots), space=ns)
             locked = self._locked(ns, roots | also)
         elif what.ids:
             raise NotFound(what.ids[0])
@@ -221,7 +221,7 @@ class Eraser:
 
         self._rows, self._removed, self._rewritten = Counter(), [], []
         strangers = self._strangers()  # before anything is erased: it may fail
-        newest, found = self._ledger.read(lambda c: (erasure.newest(c, ns), choose(c)))
+        newest, found = self._ledger.read(lambda c: (erasure.newest(c, ns), choose(c)), space=ns)
         roots, also, doomed = found
         locked = self._locked(ns, doomed)
 
@@ -255,7 +255,7 @@ class Eraser:
 
     def _locked(self, ns: int, doomed: Mapping[int, str]) -> tuple[str, ...]:
         """Return the ids of the memories that the user locked."""
-        found = self._ledger.read(lambda c: memories.locked(c, ns))
+        found = self._ledger.read(lambda c: memories.locked(c, ns), space=ns)
         return tuple(doomed[docid] for docid in found if docid in doomed)
 
     def finish(self, *, patience: float = 0.0) -> None:
@@ -382,7 +382,7 @@ class Eraser:
             ns = head.get("ns")
             if not isinstance(ns, int):
                 return False
-            erased = self._ledger.read(partial(memories.erased_at, ns=ns))
+            erased = self._ledger.read(partial(memories.erased_at, ns=ns), space=ns)
             return bool(head.get("erased") == erased)
 
         with derived.locked(self._ledger.root) as mine:

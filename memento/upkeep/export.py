@@ -131,7 +131,7 @@ def export(
 
     ledger.check_present()
     with _lent(ledger, target, overwrite=overwrite) as stream:
-        done = ledger.read(job)
+        done = ledger.read(job, space=None if only is None else ledger.find_namespace(only))
         ledger.check_present()  # else a file gets its name though the store is gone
         return done
 

@@ -61,18 +61,20 @@ def stats(
     ledger: Ledger, ns: int | None, *, now: int, trouble: Mapping[str, str], long: str
 ) -> Stats:
     """Count the memories of a namespace and their backlog."""
-    found = {} if ns is None else ledger.read(lambda c: memories.counts(c, ns, now))
-    locked = 0 if ns is None else len(ledger.read(lambda c: memories.locked(c, ns)))
+    found = {} if ns is None else ledger.read(lambda c: memories.counts(c, ns, now), space=ns)
+    locked = 0 if ns is None else len(ledger.read(lambda c: memories.locked(c, ns), space=ns))
     trouble = dict(trouble)
     if locked >= WARN_LOCKED:
         trouble["locks"] = f"{locked} of at most {MOST_LOCKED} memories are locked; unlock some"
     return Stats(
         tiers={tier.value: found.get(tier.value, 0) for tier in Tier},
         hidden={status: found.get(status, 0) for status in lacking("found")},
-        backlog={} if ns is None else ledger.read(lambda c: vectors.backlog_size(c, ns)),
-        embedders={} if ns is None else ledger.read(lambda c: vectors.embedders(c, ns)),
+        backlog={} if ns is None else ledger.read(lambda c: vectors.backlog_size(c, ns), space=ns),
+        embedders={} if ns is None else ledger.read(lambda c: vectors.embedders(c, ns), space=ns),
         trouble=trouble,
-        redacted={} if ns is None else dict(ledger.read(lambda c: memories.redactions(c, ns))),
+        redacted={}
+        if ns is None
+        else dict(ledger.read(lambda c: memories.redactions(c, ns), space=ns)),
         locked=locked,
         long=long,
         ledger_bytes=ledger.size(),
@@ -110,7 +112,7 @@ def history(ledger: Ledger, ns: int, memory_id: str, *, chain: bool = False) -> 
         rows = links.members(connection, ns, links.head(connection, row))
         return [state for one in rows for state in _states(connection, sound(one))]
 
-    return ledger.read(job)
+    return ledger.read(job, space=ns)
 
 
 def _states(connection: Session, row: Row) -> list[Version]:
@@ -162,7 +164,7 @@ def related(
         rows = {row.docid: row for row in found}
         return [(rows[end], name, out) for end, name, out in sorted(ends) if end in rows]
 
-    return ledger.read(job)
+    return ledger.read(job, space=ns)
 
 
 def _version(row: Row, state: State | None, number: int | None, by: str | None) -> Version:
@@ -225,7 +227,7 @@ def between(
         (more,) = past.names(session, last).values() or (None,)
         return list(_pairs(session, ns, docids[:limit], since, until)), more
 
-    pairs, more = ([], None) if ns is None else ledger.read(lambda c: job(c, ns))
+    pairs, more = ([], None) if ns is None else ledger.read(lambda c: job(c, ns), space=ns)
     for before, then in pairs:
         was = None if before is None else to_memory(before, labels)
         now = to_memory(then, labels)

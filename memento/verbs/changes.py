@@ -62,7 +62,7 @@ def correct(
     ns = view.known_namespace(check_id(id))
     said = check_text(text, view.engine.config.limits)
     while True:
-        old = view.engine.ledger.read(lambda c: memories.by_id(c, ns, id))
+        old = view.engine.ledger.read(lambda c: memories.by_id(c, ns, id), space=ns)
         draft = _correction(view, old, said, source, occurred_at)
 
         def guard(work: Work, rev: int = old.rev) -> None:
@@ -160,7 +160,7 @@ def undo(
 
 def _of_run(view: View, ns: int, run: int) -> Sequence[int]:
     """Return the keys of those changes of a run that can be undone, the newest first."""
-    found = view.engine.ledger.read(lambda c: sql.of_run(c, ns, run))
+    found = view.engine.ledger.read(lambda c: sql.of_run(c, ns, run), space=ns)
     number = sql.number_of(run)
     if not found:
         raise NothingToUndo(number, f"this namespace has no run {number}")
@@ -216,7 +216,7 @@ class Changes(Part):
             row = memories.by_id(session, ns, id)
             return memories.by_id(session, ns, links.head(session, row))
 
-        return self._view.memory(self._view.engine.ledger.read(job))
+        return self._view.memory(self._view.engine.ledger.read(job, space=ns))
 
     def evolution(self, key_or_id: str, *, scope: str = "") -> list[SlotValue]:
         """Return the values that a slot or a chain of memories had, with the period of each.

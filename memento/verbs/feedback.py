@@ -198,7 +198,8 @@ class Feedback(Part):
                 verdicts.of_event(c, number, event or 0)
                 if who is None
                 else verdicts.of_source(c, number, who)
-            )
+            ),
+            space=ns,
         )
         if ns is not None and found:
             config = engine.config
@@ -237,7 +238,7 @@ class Feedback(Part):
     def _look(self, memory_id: str, describe: Callable[[Session, Row, int], T]) -> T:
         ns, now = self._view.known_namespace(check_id(memory_id)), self._view.engine.now()
         return self._view.engine.ledger.read(
-            lambda c: describe(c, memories.by_id(c, ns, memory_id), now)
+            lambda c: describe(c, memories.by_id(c, ns, memory_id), now), space=ns
         )
 
     def _belief(self, session: Session, row: Row, now: int) -> Belief:

@@ -359,7 +359,7 @@ class Insight(Part):
             found = chain.from_iterable(links.linked(session, docid) for docid in known)
             return {(min(a, b), max(a, b)) for a, b, name in found if name == CONTRADICTS}
 
-        for one, other in sorted(self._view.engine.ledger.read(job)):
+        for one, other in sorted(self._view.engine.ledger.read(job, space=ns)):
             if one in known and other in known:
                 yield known[one], known[other]
 

@@ -188,7 +188,7 @@ class Rules(Part):
             page = memories.Page(limit=EVERY)
             filters = Filters(now=moment, scopes=(asked.scope,))
             found = self._view.engine.ledger.read(
-                lambda c: past.listing(c, ns, filters, page, moment)
+                lambda c: past.listing(c, ns, filters, page, moment), space=ns
             )
             above = ancestors(asked.scope)
             rows = tuple(row for row in found if row.scope in above and _holds(row, moment))
@@ -204,7 +204,7 @@ class Rules(Part):
         ledger = self._view.engine.ledger
         if ns is None or not self._view.config.scopes.shared:
             return []
-        owners = scope_rows.by_owner(ledger.read(lambda c: scope_rows.shown_to(c, ns)))
+        owners = scope_rows.by_owner(ledger.read(lambda c: scope_rows.shown_to(c, ns), space=ns))
         filled = {one.row.key for one in own if one.row.key is not None}
         items: list[Item] = []
         for other, paths in owners.items():
@@ -227,10 +227,10 @@ class Rules(Part):
         if (
             held is not None
             and (held.until is None or now < held.until)
-            and ledger.read(lambda c: memories.policy_mark(c, ns)) == held.mark
+            and ledger.read(lambda c: memories.policy_mark(c, ns), space=ns) == held.mark
         ):
             return held
-        made = ledger.read(lambda c: self._read_known(c, ns, scope, now))
+        made = ledger.read(lambda c: self._read_known(c, ns, scope, now), space=ns)
         if not made.secret:  # for a read-only store, one of this process
             secret = _OF_PROCESS if ledger.read_only else ledger.write(namespaces.make)
             made = replace(made, secret=secret)
@@ -288,7 +288,9 @@ class Rules(Part):
         absent = [line.docid for line in stored.shown if line.docid not in here]
         gone: dict[int, Row] = {}
         if absent and ns is not None:
-            gone = self._view.engine.ledger.read(lambda c: memories.by_docids(c, ns, absent))
+            gone = self._view.engine.ledger.read(
+                lambda c: memories.by_docids(c, ns, absent), space=ns
+            )
         return tail.changed(stored, standing, gone)
 
     def _keep(self, known: Known, asked: _Asked, stored: Head | None) -> Head:
@@ -400,7 +402,7 @@ class Rules(Part):
         if ns is not None and name is not None:
             begun = self._begun(name)
             noted = self._view.engine.ledger.read(
-                lambda c: session_rows.checkpoints(c, ns, name, 1)
+                lambda c: session_rows.checkpoints(c, ns, name, 1), space=ns
             )
             open_ = noted and (begun is None or begun.ended is None)
             steps = json.loads(noted[0].body)["next"] if open_ else []

@@ -235,7 +235,8 @@ class Scopes(Part):
             return []
         now = self._view.engine.now()
         places, tally = self._view.engine.ledger.read(
-            lambda c: (rows.every(c, ns), memories.tally(c, ns, Filters(now=now), "scope"))
+            lambda c: (rows.every(c, ns), memories.tally(c, ns, Filters(now=now), "scope")),
+            space=ns,
         )
         known = known_scopes(places, tally)
         return [
@@ -295,8 +296,8 @@ class Scopes(Part):
         ledger, ns = self._view.engine.ledger, self._view.ns
         if ns is None:
             raise InvalidInput("src", f"{gone!r:.60} is not merged into another scope")
-        place = ledger.read(lambda c: rules.merged(c, ns, gone))
-        before = len(ledger.read(lambda c: rules.below(c, ns, gone)))
+        place = ledger.read(lambda c: rules.merged(c, ns, gone), space=ns)
+        before = len(ledger.read(lambda c: rules.below(c, ns, gone), space=ns))
         for number in reversed(json.loads(place.merges)):
             try:
                 undo(self._view, number)
@@ -308,7 +309,7 @@ class Scopes(Part):
             verb="unmerge",
         )
         self._view.write(lambda work: rules.end_merge(work, gone))
-        return len(ledger.read(lambda c: rules.below(c, ns, gone))) - before
+        return len(ledger.read(lambda c: rules.below(c, ns, gone), space=ns)) - before
 
     def share(self, scope: str, with_namespace: str | Sequence[str]) -> ScopeInfo:
         """Share the memories of a scope with another namespace, which sees none by default.

@@ -459,7 +459,7 @@ class Store(Part):
         part = check_id(short)
         ns = self._view.known_namespace(part)
         found = self._view.engine.ledger.read(
-            lambda c: memories.ids_like(c, ns, part, least=SHORTEST_ID)
+            lambda c: memories.ids_like(c, ns, part, least=SHORTEST_ID), space=ns
         )
         if not found:
             raise NotFound(part)

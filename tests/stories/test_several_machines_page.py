@@ -115,6 +115,11 @@ def test_the_router_can_be_read(tmp_path):
     assert ended.returncode == 0, ended.stderr
 
 
+def is_recovering(session):
+    """Return whether the server still reads its log, so that nothing can be written."""
+    return session.execute("SELECT pg_is_in_recovery()").fetchone()[0]
+
+
 def test_going_back_to_a_moment(tmp_path, monkeypatch):
     """With the settings of the page, the store of a moment comes back; what came later is gone."""
     if reason := postgres.missing():
@@ -152,6 +157,8 @@ def test_going_back_to_a_moment(tmp_path, monkeypatch):
         with MemoryManager(server.address(), embedder=None) as memory:
             found = {one.text for one in memory.list()}
             assert found == {"was there before the base backup", "came after it"}
+            while memory._engine.ledger.read(is_recovering):  # it can be read before
+                time.sleep(0.01)
             memory.add("goes on")
     finally:
         server.remove()

@@ -110,3 +110,32 @@ def test_what_is_erased_is_found_by_no_machine(machine):
     assert receipt.complete
     assert any("caches" in what for what in receipt.not_reached)
     assert doomed.text not in [hit.text for hit in other.retrieve("ship ferry")]
+
+
+def test_machines_share_a_backlog(machine):
+    """Each text is embedded once, whoever stored it, and no machine waits for another."""
+    machines = [machine(name) for name in ("one", "two", "three")]
+    for one in machines:
+        one._engine.embedding.warm()
+    embedders = [one._engine._spec for one in machines]
+    before = sum(len(one.texts) for one in embedders)
+    machines[0].add_many([f"we take the ferry number {n}" for n in range(400)])
+    machines[0].flush(wait=True)
+    assert sum(len(one.texts) for one in embedders) - before == 400
+
+
+def test_a_claim_is_of_one_machine_until_it_ends(machine):
+    """Others get the rest, and all of it afterwards; nobody waits."""
+    one, other = machine("one")._engine.ledger, machine("other")._engine.ledger
+    with one.claimed(range(4)) as mine, other.claimed(range(2, 6)) as rest:
+        assert (mine, rest) == ([0, 1, 2, 3], [4, 5])
+    with other.claimed(range(6)) as mine:
+        assert mine == [*range(6)]
+
+
+def test_chores_are_of_one_machine_at_a_time(machine):
+    """While one folds events and sleeps, another leaves it alone, and does so when it is over."""
+    one, other = machine("one")._engine, machine("other")._engine
+    with one.ledger.claimed(["tidy"]):
+        assert not other.background.tidy()
+    assert other.background.tidy()

@@ -118,7 +118,7 @@ def steps_of(memory, monkeypatch, call):
     ledger, steps = memory._engine.ledger, []
     read = type(ledger).read
 
-    def counted(ledger, job):
+    def counted(ledger, job, **_space):
         def inner(connection):
             connection.set_progress_handler(lambda: steps.append(1) and None, 100)
             try:

@@ -8,8 +8,8 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Collection
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Collection, Iterable
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -124,7 +124,7 @@ class LiteLedger:
             raise ReadOnlyStore(self.root, "the store is read-only; nothing was written")
         return self._writer().alone(job)
 
-    def read(self, job: Callable[[Connection], T]) -> T:
+    def read(self, job: Callable[[Connection], T], **_space: int | None) -> T:
         self._check_open()
         reader = self._reader()
         connection = reader.connection
@@ -148,8 +148,11 @@ class LiteLedger:
                 self.check_present()  # a log that was removed looks like damage
                 raise sqlite.explain(self.path, error) from error
 
-    def gathered(self, job: Callable[[], T]) -> T:
+    def gathered(self, job: Callable[[], T], **_space: int) -> T:
         return job()
+
+    def claimed(self, names: Iterable[object]) -> AbstractContextManager[Collection[object]]:
+        return nullcontext([*names])
 
     def check_present(self) -> None:
         self._check_open()

@@ -42,6 +42,9 @@ _MARKED = {
     "/* bytes */ BLOB": "text",
 }
 """Maps fragments of ``dialect`` to what the server has instead."""
+_NUMBERS = re.compile(r"IN \(SELECT CAST\(value AS BIGINT\) FROM json_each\((\?\d*)\)\)")
+_ARRAY = r"= ANY (CAST((SELECT translate(\1, '[]', '{}')) AS bigint[]))"
+"""``dialect.one_of_numbers``, and what finds the rows by their index behind row security, too."""
 
 
 @lru_cache(maxsize=4096)
@@ -63,23 +66,25 @@ def prepared(statement: str) -> str:
 
     for here, there in _MARKED.items():
         statement = statement.replace(here, there)
-    return _HOLES.sub(named, statement)
+    return _HOLES.sub(named, _NUMBERS.sub(_ARRAY, statement))
 
 
 class PgSession:
     """The session of a job: one connection inside a transaction, see ``contract.Session``.
 
     ``upto`` maps the namespaces to how far their full text was when the transaction locked them;
-    ``written`` is the number of commits that a snapshot has seen.
+    ``written`` is the number of commits that a snapshot has seen; ``space`` is the only namespace
+    whose rows it sees, None for all.
     """
 
-    __slots__ = ("_answers", "_upto", "connection", "written")
+    __slots__ = ("_answers", "_upto", "connection", "space", "written")
 
     def __init__(
         self, connection: psycopg.Connection[Any], upto: Mapping[int, int] | None = None
     ) -> None:
         self.connection, self._upto = connection, upto or {}
         self.written = 0
+        self.space: int | None = None
         self._answers: list[psycopg.Cursor[Any]] = []
 
     @property
@@ -136,21 +141,33 @@ class _NumberLoader(psycopg.adapt.Loader):
         return float(said) if "." in said or said == "NaN" else int(said)
 
 
-def configure(connection: psycopg.Connection[Any], schema: str) -> None:
-    """Configure a new connection: its schema, and the conversion of values."""
-    connection.execute(
-        sql.SQL("SET search_path = {}, pg_catalog").format(sql.Identifier(schema)).as_string()
+def at_home(schema: str) -> str:
+    """Return the statement that finds the tables of a store, until the transaction ends.
+
+    A pooler hands on what was set for longer to other programs.
+    """
+    return (
+        sql.SQL("SET LOCAL search_path = {}, pg_catalog").format(sql.Identifier(schema)).as_string()
     )
+
+
+def configure(connection: psycopg.Connection[Any], schema: str) -> None:
+    """Configure a new connection: the conversion of values, and what is prepared.
+
+    Nothing is behind a pooler, which may pass the next transaction to another process of the
+    server: it is not the one that the connection was told of.
+    """
+    (process,) = connection.execute("SELECT pg_backend_pid()").fetchone() or (0,)
+    if process != connection.info.backend_pid:
+        connection.prepare_threshold = None
     adapters = connection.adapters
     adapters.register_dumper(int, Int8Dumper)
     adapters.register_dumper(str, StrDumper)
     adapters.register_loader("numeric", _NumberLoader)
-    if info := CompositeInfo.fetch(connection, f"{_quoted(schema)}.memento_value"):
+    if info := CompositeInfo.fetch(
+        connection, f"{sql.Identifier(schema).as_string()}.memento_value"
+    ):
         register_composite(info, connection, factory=_value)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _value(number: int | None, text: str | None, octets: bytes | None) -> int | str | bytes | None:

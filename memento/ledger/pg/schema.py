@@ -153,6 +153,50 @@ _OWN = (
 )
 
 
+IS_FREE = """SELECT rolsuper OR rolbypassrls OR EXISTS (SELECT 1 FROM pg_class
+    WHERE relnamespace = current_schema()::regnamespace
+    AND pg_has_role(role.oid, relowner, 'USAGE')) FROM pg_roles AS role WHERE rolname = $1"""
+"""Query that says whether a role is free of row security; no row if there is no such role."""
+OWNERS = """SELECT relname, (SELECT attname FROM pg_attribute WHERE attrelid = tab.oid
+        AND attname IN ('ns', 'docid', 'src', 'older')
+        ORDER BY (attname = 'ns') = (relname = 'memories'), attnum LIMIT 1),
+    EXISTS (SELECT 1 FROM pg_policy WHERE polrelid = tab.oid AND polname = $1)
+    FROM pg_class AS tab WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
+    AND relname NOT IN ('meta', 'embedders', 'written')"""
+"""Query of each table with memories, the column that says whose a row is, and whether a role sees
+only one namespace of it."""
+SEES = "set_config('memento.ns', '{}', true)"
+"""Expression that lets a role see one namespace until the end of the transaction."""
+_SEEN = "nullif(current_setting('memento.ns', true), '')::bigint"
+_SHARES = f"{_SEEN} IN (ns, other)"
+_SHOWN = f"ns = {_SEEN} OR EXISTS (SELECT 1 FROM shares WHERE namespaces.ns IN (shares.ns, other))"
+"""The labels of those with whom a namespace shares are its to see."""
+
+
+def fence(schema_name: str, role: str, owners: list[tuple[str, str, bool]]) -> list[str]:
+    """Return the statements by which a role can read, and of each table one namespace at a time."""
+    both, named = f'"{schema_name}", "{schema_name}_present"', '"' + role.replace('"', '""') + '"'
+    made = [
+        f"GRANT USAGE ON SCHEMA {both} TO {named}",
+        f"GRANT SELECT ON ALL TABLES IN SCHEMA {both} TO {named}",
+        f'ALTER VIEW "{schema_name}_present".memories SET (security_invoker = true)',
+    ]
+    for table, column, is_fenced in owners:
+        if column == "ns":
+            test = {"shares": _SHARES, "namespaces": _SHOWN}.get(table, f"ns = {_SEEN}")
+        else:  # by either index: of row ids, or of the namespace and a stamp
+            span = (
+                f"{_SEEN} << {schema.SEQ_BITS} AND {_SEEN} << {schema.SEQ_BITS} | {schema.SEQ_MASK}"
+            )
+            test = f"{column} >> {schema.SEQ_BITS} = {_SEEN} AND {column} BETWEEN {span}"
+        if not is_fenced:
+            made += [
+                f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY",
+                f"CREATE POLICY {named} ON {table} FOR SELECT TO {named} USING ({test})",
+            ]
+    return made
+
+
 def statements() -> list[str]:
     """Return the statements that create a store in an empty schema."""
     return [

@@ -6,9 +6,9 @@ import logging
 import os
 import threading
 import weakref
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import psycopg
@@ -29,7 +29,7 @@ from memento.ledger.contract import Moment
 from memento.ledger.erasure import UNDER_WAY
 from memento.ledger.group import commit_separately
 from memento.ledger.pg import schema as tables
-from memento.ledger.pg.connect import Error, PgSession, configure, explain
+from memento.ledger.pg.connect import Error, PgSession, at_home, configure, explain
 from memento.ledger.pg.words import PgTail, renew_cutter
 from memento.ledger.pg.writer import PgWriter
 from memento.ledger.rows import single
@@ -48,8 +48,14 @@ OLDEST_SERVER = 15
 LONGEST_SCHEMA = 50
 """Bytes; PostgreSQL cuts names off at 63, and memento appends to this one."""
 
-_WRITTEN = "SELECT sum(n)::bigint FROM written"
-_BEGIN_READ = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {UNDER_WAY}; {_WRITTEN}"
+_WRITTEN = "SELECT sum(n)::bigint FROM {}.written"
+_BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {}; SELECT ({}), ({})"
+_BEGIN_CLAIM = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5min'"
+"""So that a machine that is frozen does not keep its claims."""
+_CLAIM = (
+    "SELECT name FROM unnest($1::text[]) AS name"
+    " WHERE pg_try_advisory_xact_lock(hashtextextended($2 || ' ' || name, 0))"
+)
 _HIDE_ERASED = "SET LOCAL search_path = {}, {}, pg_catalog"
 _NAME = "store id"
 """Name in ``meta`` of the name of this store in the folder of derived files."""
@@ -64,11 +70,16 @@ class PgLedger:
     reserve_trouble = ""
 
     def __init__(self, address: str) -> None:
-        self._conninfo, self._schema, self.shown = parsed(address)
+        self._conninfo, self._schema, self._role, self.shown = parsed(address)
         self._closed = False
         self.read_only = False
+        self._named = sql.Identifier(self._schema).as_string()
+        self._home = at_home(self._schema)
+        self._written = _WRITTEN.format(self._named)
+        self._begin_read = _BEGIN_READ.format(self._home, UNDER_WAY, self._written)
         self._renew()
         self._namespaces: dict[tuple[str, ...], int] = {}
+        self._step_down = ""
         try:
             self._open()
         except BaseException:  # also an interruption: nobody else can close it
@@ -93,20 +104,24 @@ class PgLedger:
     def commit_separately(self) -> None:
         commit_separately()
 
-    def read(self, job: Callable[[PgSession], T]) -> T:
+    def read(self, job: Callable[[PgSession], T], *, space: int | None = None) -> T:
         self._check_open()
         inner: PgSession | None = getattr(self._local, "session", None)
         if inner is not None:  # a signal handler that reads within a read shares its snapshot
-            return job(inner)
+            with _moved(inner, space):
+                return job(inner)
         try:
             with self._lend() as connection:
                 session = PgSession(connection)
                 try:
-                    begun = connection.execute(_BEGIN_READ)
+                    fence = ""
+                    if self._step_down and space is not None:
+                        session.space = space
+                        fence = f", {tables.SEES.format(space)}; {self._step_down}"
+                    begun = connection.execute(self._begin_read + fence)
                     begun.nextset()
-                    hides = begun.fetchone()
                     begun.nextset()
-                    (session.written,) = begun.fetchone() or (0,)
+                    hides, session.written, *_ = begun.fetchone() or (None, 0)
                     if hides:
                         connection.execute(self._hide_erased)
                     self._local.session = session
@@ -114,13 +129,29 @@ class PgLedger:
                 finally:
                     self._local.session = None
                     session.end_job()
-                    if not connection.closed:
-                        connection.rollback()
+                    if not connection.closed:  # after a rollback the driver prepares all anew
+                        connection.commit()
         except Error as error:
             raise explain(self.shown, error) from error
 
-    def gathered(self, job: Callable[[], T]) -> T:
-        return self.read(lambda _: job())
+    def gathered(self, job: Callable[[], T], *, space: int) -> T:
+        return self.read(lambda _: job(), space=space)
+
+    @contextmanager
+    def claimed(self, names: Iterable[object]) -> Iterator[Collection[object]]:
+        self._check_open()
+        asked = {str(name): name for name in names}
+        try:
+            with self._lend() as connection:
+                connection.execute(_BEGIN_CLAIM)
+                found = connection.execute(_CLAIM, ([*asked], self._schema)).fetchall()
+                try:
+                    yield [asked[name] for (name,) in found]
+                finally:
+                    with suppress(psycopg.Error):  # a claim that is lost is nobody's any more
+                        connection.rollback()
+        except Error as error:
+            raise explain(self.shown, error) from error
 
     def check_present(self) -> None:
         self._check_open()
@@ -135,7 +166,7 @@ class PgLedger:
         return number
 
     def labels(self, ns: int) -> tuple[str, ...]:
-        return self.read(lambda session: namespaces.labels_of(session, ns))
+        return self.read(lambda session: namespaces.labels_of(session, ns), space=ns)
 
     def is_writing(self) -> bool:
         query = (
@@ -151,7 +182,7 @@ class PgLedger:
             return 0, inner.written
         try:
             with self._lend() as connection:
-                (count,) = connection.execute(_WRITTEN).fetchone() or (0,)
+                (count,) = connection.execute(self._written).fetchone() or (0,)
         except Error as error:
             raise explain(self.shown, error) from error
         return 0, int(count)
@@ -174,7 +205,7 @@ class PgLedger:
         try:
             with self._lend() as connection:
                 for name in ("memories", "versions", "indexed", "postings", "embeddings", "events"):
-                    connection.execute(f"VACUUM {name}")
+                    connection.execute(f"VACUUM {self._named}.{name}")
         except Error as error:
             raise explain(self.shown, error) from error
 
@@ -237,7 +268,7 @@ class PgLedger:
         )
         self._opening = threading.Lock()
         self._is_open = False
-        self._writer = PgWriter(self.shown, self._lend)
+        self._writer = PgWriter(self.shown, self._lend, self._home)
 
     @contextmanager
     def _lend(self) -> Iterator[psycopg.Connection[Any]]:
@@ -257,6 +288,8 @@ class PgLedger:
                 self._refuse_unsafe(connection)
                 configure(connection, self._schema)
                 self._make(connection)
+                if self._role:
+                    self._fence(connection, self._role)
             name = self.read(lambda session: meta.get(session, _NAME))
         except Error as error:
             if isinstance(error, psycopg.OperationalError):
@@ -290,6 +323,7 @@ class PgLedger:
         own, hidden = (sql.Identifier(name) for name in (self._schema, f"{self._schema}_present"))
         self._hide_erased = sql.SQL(_HIDE_ERASED).format(hidden, own).as_string()
         with connection.transaction():
+            connection.execute(self._home)
             connection.execute("SELECT pg_advisory_xact_lock(hashtext($1), 1)", (self._schema,))
             if connection.execute("SELECT to_regclass('meta')").fetchone() == (None,):
                 for name in (own, hidden):
@@ -317,22 +351,66 @@ class PgLedger:
         if version > schema.SCHEMA_VERSION:
             raise StoreFromTheFuture(self.shown, found=version, known=schema.SCHEMA_VERSION)
 
+    def _fence(self, connection: psycopg.Connection[Any], role: str) -> None:
+        """Let a role read the rows of one namespace at a time, and check that it is bound to it."""
+        named = sql.Identifier(role).as_string()
+        with connection.transaction():
+            connection.execute(self._home)
+            found = connection.execute(tables.IS_FREE, (role,)).fetchone()
+            if found is None:
+                problem = f"has no role {role}: CREATE ROLE {named} NOLOGIN, and GRANT it"
+                raise StoreUnusable(self.shown, f"{problem} to this user")
+            if found[0]:
+                problem = f"has a role {role} that row security does not bind: it owns the tables,"
+                raise StoreUnusable(self.shown, f"{problem} is a superuser, or has BYPASSRLS")
+            connection.execute("SELECT pg_advisory_xact_lock(hashtext($1), 1)", (self._schema,))
+            owners = connection.execute(tables.OWNERS, (role,)).fetchall()
+            if not all(is_fenced for *_, is_fenced in owners):
+                connection.execute(";\n".join(tables.fence(self._schema, role, owners)))
+        self._step_down = f"SET LOCAL ROLE {named}"
+
     def _check_open(self) -> None:
         if self._closed:
             raise StoreClosed(self.shown)
 
 
-def parsed(address: str) -> tuple[str, str, str]:
-    """Return the driver's connection string, the schema, and the address for messages.
+@contextmanager
+def _moved(session: PgSession, space: int | None) -> Iterator[None]:
+    """Let a session see another namespace during the block, if it sees only one."""
+    before = session.space
+    if space is None or before in (None, space):
+        yield
+        return
+    try:
+        session.connection.execute(f"SELECT {tables.SEES.format(space)}")
+        session.space = space
+        yield
+    finally:
+        session.space = before
+        with suppress(psycopg.Error):  # then the transaction has failed, and reads nothing more
+            session.connection.execute(f"SELECT {tables.SEES.format(before)}")
 
-    >>> parsed("postgresql://me:secret@host/db?schema=team")[1:]
-    ('team', 'postgresql://me@host/db?schema=team')
+
+class Address(NamedTuple):
+    """The driver's connection string, the schema, a role or ``""``, and the address to show."""
+
+    conninfo: str
+    schema: str
+    role: str
+    shown: str
+
+
+def parsed(address: str) -> Address:
+    """Take an address apart.
+
+    >>> parsed("postgresql://me:secret@host/db?schema=team&role=reader")[1:]
+    ('team', 'reader', 'postgresql://me@host/db?schema=team&role=reader')
     """
     parts = urlsplit(address)
     options = parse_qsl(parts.query, keep_blank_values=True)
-    named = [value for name, value in options if name == "schema"]
-    rest = [(name, value) for name, value in options if name != "schema"]
-    schema_name = named[-1] if named else SCHEMA
+    ours = {name: value for name, value in options if name in ("schema", "role")}
+    rest = [(name, value) for name, value in options if name not in ours]
+    schema_name = ours.get("schema", SCHEMA)
     if not schema_name.isidentifier() or len(schema_name.encode()) > LONGEST_SCHEMA:
         raise InvalidInput(
             "root", "specifies a schema name that is not an identifier of at most 50 bytes"
@@ -348,7 +426,7 @@ def parsed(address: str) -> tuple[str, str, str]:
     user, at, host = parts.netloc.rpartition("@")
     kept = [(name, value) for name, value in options if name != "password"]
     shown = parts._replace(netloc=user.split(":")[0] + at + host, query=urlencode(kept, safe="/"))
-    return conninfo, schema_name, urlunsplit(shown)
+    return Address(conninfo, schema_name, ours.get("role", ""), urlunsplit(shown))
 
 
 _opened: weakref.WeakSet[PgLedger] = weakref.WeakSet()

@@ -58,13 +58,18 @@ class PgWriter(GroupCommit):
     Args:
         shown: The address without a password, for messages.
         lend: Lends a connection of the pool.
+        home: See ``connect.at_home``.
     """
 
     def __init__(
-        self, shown: str, lend: Callable[[], AbstractContextManager[psycopg.Connection[Any]]]
+        self,
+        shown: str,
+        lend: Callable[[], AbstractContextManager[psycopg.Connection[Any]]],
+        home: str,
     ) -> None:
         super().__init__(shown)
         self._shown, self._lend = shown, lend
+        self._start = f"BEGIN; {home}; {DURABLE}"
         self._closed = False
 
     def close(self) -> None:
@@ -101,7 +106,7 @@ class PgWriter(GroupCommit):
         with self._lend() as connection:
             transaction = ""
             try:
-                transaction, upto = _begin(connection, group.spaces)
+                transaction, upto = self._begin(connection, group.spaces)
                 self._run_jobs(group, PgSession(connection, upto))
                 transaction = transaction or _number(connection)
                 group.sent = bool(transaction)
@@ -116,6 +121,27 @@ class PgWriter(GroupCommit):
             except BaseException:  # also an interruption: no transaction stays open
                 _end(connection)
                 raise
+
+    def _begin(
+        self, connection: psycopg.Connection[Any], spaces: Sequence[int] | None
+    ) -> tuple[str, dict[int, int]]:
+        """Begin a transaction with its locks.
+
+        Returns:
+            The number of the transaction, ``""`` if it locked the whole store; and how far the full
+            text is, for each namespace that it locked.
+        """
+        if spaces is None:
+            connection.execute(f"{self._start}; {_WHOLE}")
+            return "", {}
+        named = ",".join(map(str, spaces))
+        locks = f"{_SHARED}; {_NAMED.format(named)}; {_NUMBER}; {_SPACES.format(named)}"
+        answer = connection.execute(f"{self._start}; {locks}")
+        found: list[list[Any]] = []
+        while answer.nextset():
+            found.append(answer.fetchall() if answer.description else [])
+        ((number,),), locked = found[-2:]
+        return number, dict(locked)
 
     def _settle(self, group: Group, transaction: str, error: Exception) -> None:
         """Ask the server whether a transaction whose answer was lost was committed."""
@@ -135,28 +161,6 @@ class PgWriter(GroupCommit):
                     ) from error
             time.sleep(ASKED_EVERY)
         raise CommitUnknown(self._shown, transaction) from error
-
-
-def _begin(
-    connection: psycopg.Connection[Any], spaces: Sequence[int] | None
-) -> tuple[str, dict[int, int]]:
-    """Begin a transaction with its locks.
-
-    Returns:
-        The number of the transaction, ``""`` if it locked the whole store; and how far the full
-        text is, for each namespace that it locked.
-    """
-    if spaces is None:
-        connection.execute(f"BEGIN; {DURABLE}; {_WHOLE}")
-        return "", {}
-    named = ",".join(map(str, spaces))
-    locks = f"{_SHARED}; {_NAMED.format(named)}; {_NUMBER}; {_SPACES.format(named)}"
-    answer = connection.execute(f"BEGIN; {DURABLE}; {locks}")
-    found: list[list[Any]] = []
-    while answer.nextset():
-        found.append(answer.fetchall() if answer.description else [])
-    ((number,),), locked = found[-2:]
-    return number, dict(locked)
 
 
 def _number(connection: psycopg.Connection[Any]) -> str:

@@ -67,11 +67,11 @@ class Bench:
 
     def read(self, job, *args, **options):
         """Run a function of the shared text on this namespace, in one snapshot."""
-        return self.ledger.read(lambda s: job(s, self.ns, *args, **options))
+        return self.ledger.read(lambda s: job(s, self.ns, *args, **options), space=self.ns)
 
     def words(self, ask):
         """Ask the full text in one snapshot."""
-        return self.ledger.read(lambda s: ask(s.words))
+        return self.ledger.read(lambda s: ask(s.words), space=self.ns)
 
     def index(self):
         """Let the full text catch up with this namespace."""
