@@ -10,7 +10,7 @@ from memento.observe.candidates import find
 
 
 def test_the_reader_tells_whose_words_it_reads():
-    """Of frames that no training has seen, few steer the agent that must not, and most others do."""
+    """Of frames that no training saw, few steer that must not, and most others do."""
     counts: Counter[tuple[bool, bool]] = Counter()
     for group, own, text, _ in messages(SEALED):
         if group == "frames":
