@@ -78,12 +78,21 @@ def http_app(doors_of: Callable[[str], Doors | None], hosts: list[str]) -> Asgi:
     return app
 
 
-def serve_http(app: Asgi, listening: socket.socket, wait: Callable[[], object]) -> None:
-    """Serve an application at a socket until a function returns."""
+def serve_http(
+    app: Asgi, listening: socket.socket, wait: Callable[[], object], *, http: Any = "auto"
+) -> None:
+    """Serve an application at a socket until a function returns.
+
+    Args:
+        app: The application.
+        listening: The socket.
+        wait: The function.
+        http: How a connection is read; see uvicorn's setting of that name.
+    """
     uvicorn = _imported("uvicorn")
     settings = uvicorn.Config(
         app, lifespan="on", log_config=None, access_log=False, ws="none",
-        timeout_graceful_shutdown=int(PARTING),
+        timeout_graceful_shutdown=int(PARTING), http=http,
     )  # fmt: skip
     server = uvicorn.Server(settings)
     running = threading.Thread(

@@ -35,7 +35,7 @@ from memento.errors import InvalidInput
 from memento.ledger import learnt_weights, memories, strength_fold
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row
-from memento.ledger.usage_events import Happening, standing_ones
+from memento.ledger.usage_events import Happening, alias, standing_ones
 from memento.types import (
     Belief,
     Draft,
@@ -249,7 +249,7 @@ class Feedback(Part):
             supporting=found.belief[0],
             opposing=found.belief[1],
             evidence=tuple(
-                _evidence(one, retracted=one.event not in standing)
+                _evidence(session, one, retracted=one.event not in standing)
                 for one in told
                 if one.kind != Event.RETRACTED
             ),
@@ -467,10 +467,10 @@ def _verdict(useful: bool | None, verdict: str | None) -> Event:
     return Event(check_word("verdict", verdict, VERDICTS))
 
 
-def _evidence(one: Happening, *, retracted: bool) -> Evidence:
+def _evidence(session: Session, one: Happening, *, retracted: bool) -> Evidence:
     note = one.detail.get("note")
     return Evidence(
-        event=one.event,
+        event=alias(session, one),
         at=from_micros(one.at),
         verdict=one.kind,
         source=Trust(one.source) if one.source in tuple(Trust) else None,
