@@ -363,6 +363,8 @@ class Feedback(Part):
                 be accepted.
         """
         key = _key(loop)
+        if not isinstance(ids, Sequence):
+            raise InvalidInput("ids", f"must be a list of ids, not {type_name(ids)}")
         several = [check_id(one, "ids") for one in ids][:SHOWN]
         self._view.write(lambda work: verdicts.show(work, key, several))
 

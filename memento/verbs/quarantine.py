@@ -103,7 +103,7 @@ class Quarantine(Part):
             InvalidInput: If ``seen`` contains anything but memories, or one cannot be approved.
             LockedMemory: If one would replace a memory that is locked.
         """
-        if not all(isinstance(one, Memory) for one in seen):
+        if not isinstance(seen, Sequence) or not all(isinstance(one, Memory) for one in seen):
             raise InvalidInput("seen", "must be memories as they were read, not ids")
         for one in seen[:1]:
             self._view.known_namespace(one.id)
