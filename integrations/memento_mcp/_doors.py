@@ -80,7 +80,7 @@ class Doors:
             what applies there. ``""`` is everywhere.
         client: Name of the calling program, which becomes part of the source of what it stores.
         session: Session of what is stored, if the agent has one.
-        read_only: Whether to offer only tools that read.
+        read_only: Whether to offer only tools that read; then no use of a memory is recorded.
         more: Whether to offer ``history`` and ``rate`` as well.
         tokens: Maximum number of tokens in one answer, 100 to 10,000.
         trust: How far what is stored is trusted: ``agent``, or less. A model is behind it, so never
@@ -109,6 +109,7 @@ class Doors:
         self.scope = parse_scope(scope)
         self._bound = self.scope if bound else ""
         self._session = session
+        self._records = not read_only
         if tokens != TOKENS:
             memento.check.check_count("tokens", tokens, least=100, most=MOST_TOKENS)
         self._tokens = tokens
@@ -297,7 +298,7 @@ class Doors:
         }
         if not query.strip():
             return self._shown(self.memory.list(newest_first=True, limit=k, **chosen)) or NOTHING
-        found = self.memory.retrieve(query, k, wait=WAIT, **chosen)
+        found = self.memory.retrieve(query, k, wait=WAIT, record=self._records, **chosen)
         block = self._shown(found, query) or NOTHING
         if found.missing:
             return f"{block}\nCould not look everywhere: {', '.join(sorted(found.missing))}."

@@ -19,8 +19,10 @@ from memento.errors import InvalidInput, NotAllowed, UntrustedSource
 from memento.manager import MemoryManager
 from memento.remote.routes import TRUSTED, WHOLE, Acts, Rights, Route
 from memento.resident import tokens
+from memento.sleep.run import FOLD
+from memento.sleep.tick_values import StepDone, Tick
 from memento.types import Draft, Source, Trust
-from memento.upkeep.lineage import per_namespace
+from memento.upkeep.lineage import Stats, per_namespace
 from memento.views import view_of
 
 HEADER = "memento-namespace"
@@ -142,6 +144,15 @@ def limited(caller: Caller, route: Route, bound: Mapping[str, Any]) -> dict[str,
     if said.get("messages") is not None:
         said["messages"] = [*_capped_turns(said["messages"], caller.trust)]
     return said
+
+
+def visible(caller: Caller, result: Any) -> Any:
+    """Return a result without numbers that count the work of all namespaces together."""
+    if caller.labels and isinstance(result, Stats):
+        return replace(result, ledger_bytes=0)
+    if caller.labels and isinstance(result, Tick) and FOLD in result.steps:
+        return replace(result, steps={**result.steps, FOLD: StepDone(0, 0)})
+    return result
 
 
 def _capped(source: Any, most: Trust) -> Any:

@@ -46,7 +46,16 @@ from memento.errors import (
 from memento.remote.faults import problem_of, status_of
 from memento.remote.routes import ANSWERS, ROUTES, SENDS, Rights, Route
 from memento.remote.values import plain, written
-from memento.serve.access import HEADER, OWNER, Caller, allow, caller_of, limited, namespace_of
+from memento.serve.access import (
+    HEADER,
+    OWNER,
+    Caller,
+    allow,
+    caller_of,
+    limited,
+    namespace_of,
+    visible,
+)
 from memento.serve.limits import Limits, Once, Rate
 from memento.serve.live import events, last_seen
 from memento.serve.metrics import TYPE, Metrics
@@ -202,11 +211,9 @@ class Service:
         def work() -> T:
             bound = route.bind(said)
             result = route.call(self.memory.of(*labels), limited(caller, route, bound))
-            if caller.labels and isinstance(result, Stats):
-                result = replace(result, ledger_bytes=0)  # those of all namespaces together
             if method in ASKS and bound.get("record", True):
                 self._note(caller, labels, bound)
-            return then(result)
+            return then(visible(caller, result))
 
         patient = said.get("wait") or said.get("timeout")
         searches = route.rights is Rights.READ and method not in SHORT and not patient

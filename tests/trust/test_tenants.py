@@ -25,6 +25,8 @@ from memento.testing import HashEmbedder, ManualClock
 from memento.types import Retrieval
 
 READS = sorted(name for name, route in ROUTES.items() if route.rights is Rights.READ)
+COUNTS = ("flush", "sleep.run", "store.doctor", "store.reindex", "store.sweep")
+"""Methods that do something for the whole store, or return how much they did."""
 NOISE = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\b[0-9a-f]{12,32}\b|\d+\.\d+(e-?\d+)?|\d+ ms|\d{9,}")
 """Ids, nonces and enciphered numbers, which are random, and times taken."""
 
@@ -185,6 +187,10 @@ def told(root, *, beside):
                 for query in ({}, {"q": "tea"}, {"m": "ours-5"}, {"id": "mine", "check": "1"}):
                     answers[f"{where} {query}"] = client.get(where, params=query)
             client.post("/v1/retrieve", json={"query": "our question"})
+            token = tokens.add(root, "admin", namespace="evil", rights="admin", trust="user")
+            for name in COUNTS:
+                headers = {"Authorization": f"Bearer {token}"}
+                answers[name] = client.post(ROUTES[name].path, json={}, headers=headers)
             answers["asked"] = [one.number for one in service.asked(("evil",))]
     return {
         name: one if isinstance(one, list) else (one.status_code, NOISE.sub("~", one.text))
