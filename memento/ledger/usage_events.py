@@ -226,6 +226,11 @@ def last_of(db: Session, docid: int, kind: str) -> int:
     return int(single(db, query, (docid, kind)))
 
 
+def happening(db: Session, ns: int, event: int) -> Happening | None:
+    """Read one event of a namespace; None if it has none of that number, or it is damaged."""
+    return next(iter(_read(db, "event = ? AND ns = ?", (event, ns))), None)
+
+
 def alias(db: Session, one: Happening) -> int:
     """Return the number by which a namespace knows an event.
 
@@ -240,8 +245,7 @@ def by_alias(db: Session, ns: int, number: int) -> Happening | None:
     if high > _HALF:
         return None
     event = _turned(db, ns, low << _HALF_BITS | high, reversed(range(_TURNS)))
-    event = (event & _HALF) << _HALF_BITS | event >> _HALF_BITS
-    return next(iter(_read(db, "event = ? AND ns = ?", (event, ns))), None)
+    return happening(db, ns, (event & _HALF) << _HALF_BITS | event >> _HALF_BITS)
 
 
 def _turned(db: Session, ns: int, number: int, turns: Iterable[int]) -> int:
