@@ -918,7 +918,7 @@ class Evidence:
     """One piece of feedback on a memory.
 
     Attributes:
-        event: Number of the event, for ``feedback.retract``.
+        event: Number of the event, for ``feedback.retract``; in no order.
         at: When it was given, UTC.
         verdict: ``used``, ``confirmed``, ``ignored``, ``wrong`` or ``harmful``; ``outcome`` of a
             loop; ``reinforced`` if the same content arrived again.

@@ -380,7 +380,7 @@ class View:
         several = config.passage if budget else None
         if engine.embedding is None or not found.hits or "meaning" not in found[0].ranks:
             return rendering.Relevant(found.query, config.long, several)
-        near = engine.embedding.nearness(found.query)
+        near = engine.embedding.nearness(found.query, self.ns)
         return rendering.Relevant(found.query, config.long, several, near, best=found[0].text)
 
     def contradicted(self, found: Retrieval) -> dict[str, datetime]:

@@ -81,7 +81,7 @@ class Doors:
         client: Name of the calling program; it becomes part of the source of the memories that it
             stores.
         session: Session of the memories that are stored, if the agent has one.
-        read_only: Whether to offer only tools that read.
+        read_only: Whether to offer only tools that read; the use of memories is not recorded then.
         more: Whether to also offer ``history`` and ``rate``.
         tokens: Maximum number of tokens in one answer, 100 to 10,000.
         trust: Trust class of the memories that are stored: ``agent`` or lower, but never ``user``,
@@ -110,6 +110,7 @@ class Doors:
         self.scope = parse_scope(scope)
         self._bound = self.scope if bound else ""
         self._session = session
+        self._records = not read_only
         if tokens != TOKENS:
             memento.check.check_count("tokens", tokens, least=100, most=MOST_TOKENS)
         self._tokens = tokens
@@ -299,7 +300,7 @@ class Doors:
         }
         if not query.strip():
             return self._shown(self.memory.list(newest_first=True, limit=k, **chosen)) or NOTHING
-        found = self.memory.retrieve(query, k, wait=WAIT, **chosen)
+        found = self.memory.retrieve(query, k, wait=WAIT, record=self._records, **chosen)
         block = self._shown(found, query) or NOTHING
         if found.missing:
             return f"{block}\nCould not look everywhere: {', '.join(sorted(found.missing))}."

@@ -13,14 +13,17 @@ import threading
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 from memento.errors import MissingExtra, TooMuch
 from memento_mcp import _table
 from memento_mcp._doors import Doors
-from memento_mcp._wire import METHODS, SERVER, Refused
+from memento_mcp._wire import INTERNAL, METHODS, SERVER, Refused
 
 PATH = "/mcp"
+MOST = 32
+"""Maximum number of calls of one token that wait for each other."""
 PARTING = 10.0
 """Seconds in which open requests are finished at the end."""
 _KINDS = {
@@ -39,6 +42,28 @@ Message = dict[str, Any]
 Asgi = Callable[[Message, Callable[..., Any], Callable[..., Any]], Awaitable[None]]
 _doors: ContextVar[Doors] = ContextVar("_doors")
 """The doors of the token with which the present request came."""
+
+
+class _Turn(asyncio.Lock):
+    """The turn of one token, whose calls come one after the other.
+
+    They wait here, and so take no threads that the calls of others need.
+    """
+
+    waiting = 0
+
+    async def acquire(self) -> Literal[True]:
+        """Wait for the turn; `Refused` if too many do."""
+        if self.waiting >= MOST:
+            raise Refused(INTERNAL, f"{MOST} calls of this token wait; try again later")
+        self.waiting += 1
+        try:
+            return await super().acquire()
+        finally:
+            self.waiting -= 1
+
+
+_turns: WeakKeyDictionary[Doors, _Turn] = WeakKeyDictionary()
 
 
 def http_app(doors_of: Callable[[str], Doors | None], hosts: list[str]) -> Asgi:
@@ -87,12 +112,21 @@ def http_app(doors_of: Callable[[str], Doors | None], hosts: list[str]) -> Asgi:
     return app
 
 
-def serve_http(app: Asgi, listening: socket.socket, wait: Callable[[], object]) -> None:
-    """Serve an application at a socket until a function returns."""
+def serve_http(
+    app: Asgi, listening: socket.socket, wait: Callable[[], object], *, http: Any = "auto"
+) -> None:
+    """Serve an application at a socket until a function returns.
+
+    Args:
+        app: The application.
+        listening: The socket.
+        wait: The function.
+        http: How a connection is read; see uvicorn's setting of that name.
+    """
     uvicorn = _imported("uvicorn")
     settings = uvicorn.Config(
         app, lifespan="on", log_config=None, access_log=False, ws="none",
-        timeout_graceful_shutdown=int(PARTING),
+        timeout_graceful_shutdown=int(PARTING), http=http,
     )  # fmt: skip
     server = uvicorn.Server(settings)
     running = threading.Thread(
@@ -148,8 +182,11 @@ def _answer(
             if params is None
             else params.model_dump(mode="json", by_alias=True, exclude_none=True)
         )
+        doors = _doors.get()
+        turn = _turns.setdefault(doors, _Turn())
         try:
-            found = await asyncio.to_thread(METHODS[method], _doors.get(), given)
+            async with turn:
+                found = await asyncio.to_thread(METHODS[method], doors, given)
         except Refused as refused:
             raise fault(refused.code, str(refused), refused.data) from refused
         return result.model_validate(found)

@@ -142,7 +142,14 @@ def serve(
     with serving.listening(place) as opened:
         names = (*(host or ()), *_own_names(place, opened.getsockname()))
         open_to = _Open(
-            store, place, names, (*(origin or ()),), rate, mem0, page and not place.path
+            store,
+            place,
+            names,
+            (*(origin or ()),),
+            rate,
+            mem0,
+            page and not place.path,
+            tokens=not place.path or proxy is not None,
         )
         where = listen if place.path else f"{'https' if tls else 'http'}://{names[-1]}"
         if workers > 1:
@@ -167,12 +174,13 @@ class _Open(NamedTuple):
     rate: float
     mem0: bool
     page: bool
+    tokens: bool
 
     @contextmanager
     def opened(self) -> Iterator[tuple[Service, Any]]:
         """Yield the service and its ASGI application; close the store at the end."""
         with self.store.open() as memory, tokens.kept_at(self.store.address):
-            service = _service(memory, self.place, self.names, self.origins, self.rate)
+            service = _service(memory, self)
             yield service, _application(service, mem0=self.mem0, page=self.page)
 
 
@@ -203,21 +211,15 @@ def _own_names(place: Place, bound: Any) -> tuple[str, ...]:
     return tuple(f"{name}:{port}" for name in names)
 
 
-def _service(
-    memory: MemoryManager,
-    place: Place,
-    names: Sequence[str],
-    origins: Sequence[str],
-    rate: float,
-) -> Service:
+def _service(memory: MemoryManager, asked: _Open) -> Service:
     from memento.serve.app import Service, Settings  # noqa: PLC0415 - slow, and an extra
     from memento.serve.limits import Limits  # noqa: PLC0415 - as above
 
     settings = Settings(
-        hosts=frozenset(name.lower() for name in names),
-        origins=frozenset(origin.lower().rstrip("/") for origin in origins),
-        tokens=not place.path,
-        limits=Limits(rate=rate),
+        hosts=frozenset(name.lower() for name in asked.names),
+        origins=frozenset(origin.lower().rstrip("/") for origin in asked.origins),
+        tokens=asked.tokens,
+        limits=Limits(rate=asked.rate),
     )
     return Service(memory, settings)
 

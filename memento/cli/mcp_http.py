@@ -57,9 +57,11 @@ def session(resident: Resident, asked: dict[str, Any]) -> Session:
         raise
 
     def serve(reader: BufferedReader, writer: BufferedWriter) -> None:
+        from memento.serve.connections import Connection  # noqa: PLC0415 - an extra
+
         writer.write(json.dumps({"url": f"http://{host}:{port}/mcp"}).encode() + b"\n")
         writer.flush()
-        serve_app(app, listening, reader.read)
+        serve_app(app, listening, reader.read, http=Connection)
         for doors in opened.values():
             doors.close()
 

@@ -6,6 +6,7 @@ It depends on no model, so that the module of every model can use it.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -28,8 +29,8 @@ LENGTH_TOLERANCE = 1e-3
 
 def require_texts(texts: Sequence[str]) -> list[str]:
     """Return the texts as a list; `InvalidInput` if one of them cannot be embedded."""
-    if isinstance(texts, str):
-        raise InvalidInput("texts", "must be a list of strings, not one string")
+    if isinstance(texts, str) or not isinstance(texts, Iterable):
+        raise InvalidInput("texts", f"must be a list of strings, not one {type(texts).__name__}")
     for position, text in enumerate(texts):
         if not isinstance(text, str) or not text:
             raise InvalidInput("texts", f"item {position} is empty or not a string")

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from memento.dynamics.fold import SAID, VERDICTS
-from memento.ledger import meta
+from memento.ledger import meta, namespaces
 from memento.ledger.changes import CHANGE
 from memento.ledger.contract import Session
 from memento.ledger.dialect import EVERY, contains, listed, one_of_numbers
@@ -32,6 +33,8 @@ _TAKEN_BACK = frozenset({*SAID, Event.FOLDED, Event.REPLAYED})
 TAKEN = "taken"
 """Key in the detail of a retraction of a retraction: the number of the change that wrote that."""
 
+_TURNS, _HALF_BITS = 4, 24
+_HALF = (1 << _HALF_BITS) - 1
 _EVENT = "event, ns, at, kind, docid, detail, seal"
 
 
@@ -226,6 +229,33 @@ def last_of(db: Session, docid: int, kind: str) -> int:
 def happening(db: Session, ns: int, event: int) -> Happening | None:
     """Read one event of a namespace; None if it has none of that number, or it is damaged."""
     return next(iter(_read(db, "event = ? AND ns = ?", (event, ns))), None)
+
+
+def alias(db: Session, one: Happening) -> int:
+    """Return the number by which a namespace knows an event.
+
+    The numbers themselves count the events of all namespaces, and would tell how many others have.
+    """
+    return _turned(db, one.ns, one.event, range(_TURNS))
+
+
+def by_alias(db: Session, ns: int, number: int) -> Happening | None:
+    """Read the event that a namespace knows by a number; None if it is none, or damaged."""
+    low, high = number & _HALF, number >> _HALF_BITS
+    if high > _HALF:
+        return None
+    event = _turned(db, ns, low << _HALF_BITS | high, reversed(range(_TURNS)))
+    return happening(db, ns, (event & _HALF) << _HALF_BITS | event >> _HALF_BITS)
+
+
+def _turned(db: Session, ns: int, number: int, turns: Iterable[int]) -> int:
+    """Encipher a number of 48 bits with the secret of the store: a Feistel network."""
+    key = namespaces.read(db) or b""
+    high, low = number >> _HALF_BITS, number & _HALF
+    for turn in turns:
+        mixed = blake2b(repr((ns, turn, low)).encode(), key=key, digest_size=_HALF_BITS // 8)
+        high, low = low, high ^ int.from_bytes(mixed.digest())
+    return high << _HALF_BITS | low
 
 
 def outcomes_after(db: Session, one: Happening, most: int) -> list[Happening]:

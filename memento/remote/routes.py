@@ -83,8 +83,8 @@ _MAY = {
     """,
 }
 """The methods by the rights that they need, and by whom they act as."""
-WHOLE = frozenset({"store.backup", "store.namespaces"})
-"""Methods that show several namespaces; only for callers that may see the whole store."""
+WHOLE = frozenset({"store.backup", "store.doctor", "store.namespaces", "store.reindex"})
+"""Methods about all namespaces; only for callers that may see the whole store."""
 HERE = {
     "close": "it only closes the client's connection",
     "of": "it only selects another namespace",

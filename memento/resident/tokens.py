@@ -95,7 +95,7 @@ def add(
     """
     name = short_name("name", name)
     if namespace:
-        parse_namespace(namespace.split("/"))
+        namespace = "/".join(parse_namespace(namespace.split("/")))
     check_word("rights", rights, RIGHTS)
     check_word("trust", trust, TRUSTS)
     token = f"memento_{secrets.token_urlsafe(32)}"

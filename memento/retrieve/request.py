@@ -33,7 +33,8 @@ class Request:
     """A checked call of ``retrieve``; see there for the meaning of each field.
 
     ``past`` has the filters for the former values that may be found as well; None if none may.
-    ``aside`` tells whether what is archived may be found by its name.
+    ``aside`` tells whether what is archived may be found by its name. ``asker`` is the number of
+    the namespace that asks, even if another one is searched.
     """
 
     query: str
@@ -49,6 +50,7 @@ class Request:
     filters: Filters
     past: Filters | None
     aside: bool = True
+    asker: int | None = None
 
     @classmethod
     def checked(

@@ -300,17 +300,18 @@ class Searcher:
             return None
 
     def _embedded(
-        self, query: str, source: LedgerSource, snap: Snapshot, missing: dict[str, str]
+        self, request: Request, source: LedgerSource, snap: Snapshot, missing: dict[str, str]
     ) -> NDArray[np.float32] | None:
         """Embed a query after correcting its typing errors; see `spellings.meant`."""
         assert self._embedding is not None  # noqa: S101 - it has a number
-        written = former_question.without_successor(query)
+        written = former_question.without_successor(request.query)
         try:
             return self._embedding.query(
-                spellings.meant(written, lambda: source.vocabulary(known_from(snap)), snap.people)
+                spellings.meant(written, lambda: source.vocabulary(known_from(snap)), snap.people),
+                request.asker,
             )
         except (EmbedderError, InvalidInput, MissingExtra) as error:
-            missing[Tier.LONG.value] = unquoted(str(error), query)
+            missing[Tier.LONG.value] = unquoted(str(error), request.query)
             return None
 
     def _ranked(
@@ -342,7 +343,7 @@ class Searcher:
         snap, allowed, nearest = self._follow(source, filters, model, exact=exact)
         if model is not None:
             began = time.perf_counter()
-            vector = self._embedded(request.query, source, snap, missing)
+            vector = self._embedded(request, source, snap, missing)
             took["embed"] += time.perf_counter() - began
         if request.query.strip():  # vectors are not loaded for a blank query
             self._name_most_owed(source.ns, snap, nearest, missing)

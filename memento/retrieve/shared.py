@@ -54,6 +54,7 @@ def _answer(
     shared: bool,
 ) -> Retrieval:
     began, (ns, labels) = time.perf_counter(), place
+    request = replace(request, asker=ns)
     own, shown = ledger.read(lambda c: _asked(c, ns, request), space=ns)
     found, asked = searcher.search(ns, labels, own), of_shared(request) if shared else None
     answers = [

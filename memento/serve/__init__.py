@@ -4,6 +4,7 @@
 
 access    who calls: tokens, rights, namespaces and trust
 app       the service: calls within their limits, and other routes
+connections  limits of a connection, before there is a token
 live      a stream of new memories and changes
 limits    limits for each caller: calls a second, keys of repeated calls
 metrics   counters for Prometheus

@@ -16,9 +16,14 @@ from memento.base.scopes import DEFAULT_NAMESPACE, parse_namespace
 from memento.check import member
 from memento.conversation.turns import Turn, turns_of
 from memento.errors import InvalidInput, NotAllowed, UntrustedSource
+from memento.manager import MemoryManager
 from memento.remote.routes import TRUSTED, WHOLE, Acts, Rights, Route
 from memento.resident import tokens
+from memento.sleep.run import FOLD
+from memento.sleep.tick_values import StepDone, Tick
 from memento.types import Draft, Source, Trust
+from memento.upkeep.lineage import Stats, per_namespace
+from memento.views import view_of
 
 HEADER = "memento-namespace"
 """The header that names a namespace: labels joined with "/", each percent-encoded."""
@@ -91,6 +96,12 @@ def _see(caller: Caller, labels: tuple[str, ...]) -> None:
         raise NotAllowed("the token does not allow this namespace")
 
 
+def counted(memory: MemoryManager, below: tuple[str, ...]) -> dict[tuple[str, ...], int]:
+    """Count the active memories of a namespace and of each below it, by their labels."""
+    engine = view_of(memory).engine
+    return per_namespace(engine.ledger, engine.now(), below)
+
+
 def allow(caller: Caller, route: Route) -> None:
     """Check whether a caller may call a method at all, before the body is read.
 
@@ -120,6 +131,8 @@ def limited(caller: Caller, route: Route, bound: Mapping[str, Any]) -> dict[str,
         InvalidInput: If a source, message or item is invalid.
     """
     said = dict(bound)
+    if caller.rights is Rights.READ and "record" in route.arguments:
+        said["record"] = False  # a use that is recorded changes what is found later
     if said.get("all_namespaces") and caller.labels:
         raise NotAllowed("the token does not allow all namespaces")
     if "with_namespace" in said:
@@ -137,6 +150,15 @@ def limited(caller: Caller, route: Route, bound: Mapping[str, Any]) -> dict[str,
     if said.get("messages") is not None:
         said["messages"] = [*_capped_turns(said["messages"], caller.trust)]
     return said
+
+
+def visible(caller: Caller, result: Any) -> Any:
+    """Return a result without numbers that count the work of all namespaces together."""
+    if caller.labels and isinstance(result, Stats):
+        return replace(result, ledger_bytes=0)
+    if caller.labels and isinstance(result, Tick) and FOLD in result.steps:
+        return replace(result, steps={**result.steps, FOLD: StepDone(0, 0)})
+    return result
 
 
 def _capped(source: Any, most: Trust) -> Any:

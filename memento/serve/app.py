@@ -9,13 +9,15 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections import deque
+import threading
+from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
+from hashlib import sha256
 from pathlib import Path as Filesystem
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -44,7 +46,16 @@ from memento.errors import (
 from memento.remote.faults import problem_of, status_of
 from memento.remote.routes import ANSWERS, ROUTES, SENDS, Rights, Route
 from memento.remote.values import plain, written
-from memento.serve.access import HEADER, OWNER, Caller, allow, caller_of, limited, namespace_of
+from memento.serve.access import (
+    HEADER,
+    OWNER,
+    Caller,
+    allow,
+    caller_of,
+    limited,
+    namespace_of,
+    visible,
+)
 from memento.serve.limits import Limits, Once, Rate
 from memento.serve.live import events, last_seen
 from memento.serve.metrics import TYPE, Metrics
@@ -59,8 +70,14 @@ SHORT = frozenset({
     "sessions.list", "store.counts", "store.full_id", "store.stats",
 })  # fmt: skip
 """Methods that read and are so quick that they need not wait for searches."""
-ASKED = 100
-"""Number of questions that a service keeps, for its page."""
+ASKED = 6
+"""Number of questions that a service keeps of each namespace, for its page."""
+_ASKERS = 1_000
+"""Maximum number of namespaces of which it keeps some."""
+_ASKED_LENGTH = 300
+"""Maximum number of characters of such a question."""
+_WEIGHT = 256 << 10
+"""Bytes of a body that count as one call, since it is parsed while all others wait."""
 log = logging.getLogger("memento.serve")
 
 
@@ -85,7 +102,7 @@ class Asked(NamedTuple):
     """A question that a caller asked.
 
     Attributes:
-        number: Its number since the service started, from 1.
+        number: Its number in the namespace since the service started, from 1.
         at: When, UTC.
         by: Name of the caller's token.
         namespace: The namespace that was asked.
@@ -111,8 +128,12 @@ class Service:
         self.leaving = asyncio.Event()
         self.once = Once()
         self.metrics = Metrics()
-        self.streams = self.calls = 0
-        self.asked: deque[Asked] = deque(maxlen=ASKED)
+        self.calls = 0
+        self._running: Counter[str] = Counter()
+        self._watching: Counter[str] = Counter()
+        self._turns: dict[tuple[str, bool], asyncio.Semaphore] = {}
+        self._asked: OrderedDict[tuple[str, ...], deque[Asked]] = OrderedDict()
+        self._noting = threading.Lock()
         self._rate = Rate(settings.limits.rate, settings.limits.burst)
         self._readers = ThreadPoolExecutor(settings.limits.readers, "memento-read")
         self._writers = ThreadPoolExecutor(settings.limits.writers, "memento-write")
@@ -124,11 +145,38 @@ class Service:
             NotAllowed: If it has no valid token.
             TooMuch: If the token has made too many calls.
         """
+        found = self.known(request)
+        if self.settings.tokens:
+            self._rate.take(found.name)
+        return found
+
+    def known(self, request: Request) -> Caller:
+        """Return who makes a request, without counting it; see ``caller``."""
         if not self.settings.tokens:
             return OWNER
-        found = caller_of(self.memory.store.root, request.headers.get("authorization", ""))
+        return caller_of(self.memory.store.root, request.headers.get("authorization", ""))
+
+    def entered(self, session: str) -> Caller:
+        """Return whose a session of the page is; see ``caller``."""
+        found = caller_of(self.memory.store.root, f"Bearer {session}")
         self._rate.take(found.name)
         return found
+
+    async def body(self, caller: Caller, request: Request, most: int) -> bytes:
+        """Read the body of a request; a long one counts as several calls.
+
+        Raises:
+            TooMuch: As soon as it is longer than allowed, or if the token has made too many calls.
+        """
+        parts, length = [], 0
+        async for part in request.stream():
+            parts.append(part)
+            length += len(part)
+            if length > most:
+                raise TooMuch("body", f"the body is longer than {most:,} bytes")
+        if self.settings.tokens:
+            self._rate.take(caller.name, length // _WEIGHT)
+        return b"".join(parts)
 
     async def call(
         self,
@@ -152,50 +200,135 @@ class Service:
 
         Raises:
             MementoError: What the method raises; `NotAllowed` and `UntrustedSource` if the caller
-                may not call it so, and `Unanswered` if it takes too long.
+                may not call it so; and what ``run`` raises.
         """
         route = ROUTES[method]
         allow(caller, route)
         labels = namespace_of(caller, None) if namespace is None else namespace
-        limits = self.settings.limits
         if not caller.is_owner:
-            limits.check(said)
+            self.settings.limits.check(said)
 
         def work() -> T:
-            bound = limited(caller, route, route.bind(said))
-            result = route.call(self.memory.of(*labels), bound)
+            bound = route.bind(said)
+            result = route.call(self.memory.of(*labels), limited(caller, route, bound))
             if method in ASKS and bound.get("record", True):
                 self._note(caller, labels, bound)
-            return then(result)
+            return then(visible(caller, result))
 
-        if self.calls >= limits.calls:
-            raise TooMuch("calls", f"{limits.calls:,} calls are already waiting", 1.0)
         patient = said.get("wait") or said.get("timeout")
         searches = route.rights is Rights.READ and method not in SHORT and not patient
-        job = (self._readers if searches else self._writers).submit(work)
-        running = asyncio.wrap_future(job)
+        return await self.run(caller, method, work, searches=searches, seconds=seconds)
+
+    async def run(
+        self,
+        caller: Caller,
+        name: str,
+        work: Callable[[], T],
+        *,
+        searches: bool,
+        seconds: float | None = None,
+    ) -> T:
+        """Do something for a caller in a worker thread.
+
+        A caller has few threads at a time, so that others need not wait for all that it asks.
+
+        Args:
+            caller: For whom.
+            name: What it is called in an error.
+            work: What to do.
+            searches: Whether it takes long, and so has to wait for its turn.
+            seconds: Most time to wait; None for as long as a call may take.
+
+        Raises:
+            MementoError: What ``work`` raises; `TooMuch` if too many calls run or wait, of this
+                caller or altogether, and `Unanswered` if it takes too long.
+        """
+        limits = self.settings.limits
+        if self.calls >= limits.calls:
+            raise TooMuch("calls", f"{limits.calls:,} calls are already waiting", 1.0)
+        if self._running[caller.name] >= limits.each and not caller.is_owner:
+            raise TooMuch(
+                "calls", f"{limits.each:,} calls with this token are already waiting", 1.0
+            )
         most = limits.seconds if seconds is None else min(seconds, limits.seconds)
+        running: asyncio.Future[T] | None = None
         self.calls += 1
+        self._running[caller.name] += 1
         try:
-            return await asyncio.wait_for(asyncio.shield(running), most)
+            async with asyncio.timeout(most):
+                turn = self._turn(caller, searches=searches)
+                await turn.acquire()
+                job = (self._readers if searches else self._writers).submit(work)
+                running = asyncio.wrap_future(job)
+                running.add_done_callback(lambda _: turn.release())
+                return await asyncio.shield(running)
         except TimeoutError as error:
-            if job.cancel():
-                problem = f"{method} could not start within {most:g} s; nothing was done"
+            if running is None or job.cancel():
+                problem = f"{name} could not start within {most:g} s; nothing was done"
                 raise Unanswered(problem) from error
             running.add_done_callback(_seen)
-            raise Unanswered(
-                f"{method} took longer than {most:g} s; it is still running"
-            ) from error
+            raise Unanswered(f"{name} took longer than {most:g} s; it is still running") from error
         finally:
             self.calls -= 1
+            self._running[caller.name] -= 1
+
+    def _turn(self, caller: Caller, *, searches: bool) -> asyncio.Semaphore:
+        """Return what a caller has to acquire for a thread: one more search than run at once."""
+        limits, key = self.settings.limits, (caller.name, searches)
+        if key not in self._turns:
+            most = limits.readers + 1 if searches else max(1, limits.writers // 2)
+            self._turns[key] = asyncio.Semaphore(most)
+        return self._turns[key]
+
+    @property
+    def streams(self) -> int:
+        """Number of open streams."""
+        return self._watching.total()
+
+    def room_for_stream(self, caller: Caller) -> None:
+        """Raise `TooMuch` if too many streams are open, of this caller or altogether."""
+        most = self.settings.limits.streams
+        if self.streams >= most or self._watching[caller.name] >= max(1, most // 4):
+            raise TooMuch("streams", "too many streams are already open", 1.0)
+
+    async def watched(
+        self, again: Callable[[], Caller], events: AsyncIterator[T]
+    ) -> AsyncIterator[T]:
+        """Pass on the events of a stream while its caller may hear them.
+
+        Args:
+            again: Returns the caller; raises `NotAllowed` once its token is refused.
+            events: What the stream has.
+        """
+        name = again().name
+        self._watching[name] += 1
+        try:
+            async for event in events:
+                again()
+                yield event
+        except MementoError as error:  # the token has ended, or the store cannot be read
+            log.info("a stream has ended: %s", type(error).__name__)
+        finally:
+            self._watching[name] -= 1
+
+    def asked(self, labels: tuple[str, ...]) -> list[Asked]:
+        """Return the last questions in a namespace, oldest first."""
+        with self._noting:
+            return [*self._asked.get(labels, ())]
 
     def _note(self, caller: Caller, labels: tuple[str, ...], bound: Mapping[str, Any]) -> None:
-        """Add a question to ``asked``, which the page shows; kept only in RAM."""
+        """Keep a question, which the page shows; only in RAM."""
         words = bound.get("query")
         if words is None:
             words = next((turn.text for turn in reversed(turns_of(bound["messages"]))), "")
-        number = self.asked[-1].number + 1 if self.asked else 1
-        self.asked.append(Asked(number, self.memory.store.clock(), caller.name, labels, str(words)))
+        with self._noting:
+            kept = self._asked.setdefault(labels, deque(maxlen=ASKED))
+            self._asked.move_to_end(labels)
+            number = kept[-1].number + 1 if kept else 1
+            said = str(words)[:_ASKED_LENGTH]
+            kept.append(Asked(number, self.memory.store.clock(), caller.name, labels, said))
+            if len(self._asked) > _ASKERS:
+                self._asked.popitem(last=False)
 
     def close(self) -> None:
         """Wait for running calls, and cancel those that have not started."""
@@ -307,26 +440,15 @@ async def _called(service: Service, route: Route, request: Request) -> Response:
     call = partial(service.call, caller, name, namespace=labels, seconds=_patience(request))
     if name in SENDS or name in ANSWERS:
         return await _with_file(service, request, name, call)
-    body = await _body(request, service.settings.limits.body_of(name))
+    body = await service.body(caller, request, service.settings.limits.body_of(name))
     said = _arguments(body, request)
     key = request.headers.get("idempotency-key")
     if key is None or route.rights is Rights.READ:
         answer = await call(said, then=written)
     else:
-        sent = b"\n".join((name.encode(), repr(labels).encode(), body))
+        sent = sha256(b"\n".join((name.encode(), repr(labels).encode(), body))).digest()
         answer = await service.once.answer(caller.name, key, sent, lambda: call(said, then=written))
     return Response(answer, media_type="application/json")
-
-
-async def _body(request: Request, most: int) -> bytes:
-    """Read the body of a request; raise ``TooMuch`` as soon as it is longer than allowed."""
-    parts, length = [], 0
-    async for part in request.stream():
-        parts.append(part)
-        length += len(part)
-        if length > most:
-            raise TooMuch("body", f"the body is longer than {most:,} bytes")
-    return b"".join(parts)
 
 
 def _arguments(body: bytes, request: Request) -> dict[str, Any]:
@@ -335,9 +457,8 @@ def _arguments(body: bytes, request: Request) -> dict[str, Any]:
     return _object(body)
 
 
-async def json_of(request: Request, most: int) -> dict[str, Any]:
+def json_of(body: bytes, request: Request) -> dict[str, Any]:
     """Return the JSON object in a request's body, {} if it is empty; for additional routes."""
-    body = await _body(request, most)
     return _arguments(body, request) if body else {}
 
 
@@ -362,17 +483,17 @@ async def _with_file(
     service: Service, request: Request, name: str, call: Callable[..., Awaitable[bytes]]
 ) -> Response:
     """Answer a call that sends or returns a file, through a temporary file of this machine."""
-    limits = service.settings.limits
+    limits, caller = service.settings.limits, request.state.caller
     with TemporaryDirectory(prefix="memento-") as folder:
         if name in SENDS:
             _check_type(request, "application/octet-stream")
             sent = Filesystem(folder, "sent")
             given = request.query_params.get("arguments", "{}").encode()
-            body = await _body(request, limits.body_of(name))
+            body = await service.body(caller, request, limits.body_of(name))
             await asyncio.to_thread(sent.write_bytes, body)
             answer = await call(_object(given) | {SENDS[name]: str(sent)}, then=written)
             return Response(answer, media_type="application/json")
-        said = _arguments(await _body(request, limits.body), request)
+        said = _arguments(await service.body(caller, request, limits.body), request)
         called = Filesystem(str(said.get(ANSWERS[name]) or "file")).name
         made = Filesystem(folder, called)
         told = await call(said | {ANSWERS[name]: str(made)}, then=written)
@@ -413,31 +534,26 @@ async def _metrics(service: Service, request: Request) -> Response:
 
 async def _described(_: Request) -> Response:
     """Answer with the OpenAPI description, which needs no token."""
-    return JSONResponse(document())
+    return Response(_description(), media_type="application/json")
+
+
+@cache
+def _description() -> bytes:
+    return json.dumps(document()).encode()
 
 
 async def _stream(service: Service, request: Request) -> Response:
     """Answer with a stream of new memories and changes."""
     request.state.caller = caller = service.caller(request)
     labels = namespace_of(caller, request.headers.get(HEADER))
-    most = service.settings.limits.streams
-    if service.streams >= most:
-        raise TooMuch("streams", f"{most} streams are already open", 1.0)
+    service.room_for_stream(caller)
     last = request.headers.get("last-event-id")
     after = None if last is None else last_seen(last)
-
-    call = partial(service.call, caller, namespace=labels)
-
-    async def told() -> AsyncIterator[bytes]:
-        service.streams += 1
-        try:
-            async for event in events(call, service.leaving, after):
-                yield event
-        finally:
-            service.streams -= 1
-
+    told = events(partial(service.call, caller, namespace=labels), service.leaving, after)
     return StreamingResponse(
-        told(), media_type="text/event-stream", headers={"cache-control": "no-store"}
+        service.watched(partial(service.known, request), told),
+        media_type="text/event-stream",
+        headers={"cache-control": "no-store"},
     )
 
 
@@ -482,7 +598,8 @@ def _answer(error: MementoError, *, whole: bool = False) -> Response:
 
 
 def _problem(problem: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response:
-    return JSONResponse(problem, problem["status"], headers, media_type="application/problem+json")
+    told = json.dumps(problem)  # in ASCII: it may quote what cannot be encoded
+    return Response(told, problem["status"], headers, "application/problem+json")
 
 
 async def _no_route(_: Request, error: Exception) -> Response:

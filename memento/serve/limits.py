@@ -7,16 +7,16 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any
 
 from memento.errors import InvalidInput, TooMuch
 
-T = TypeVar("T")
-
 LARGE = frozenset({"add_many", "keep", "documents.add", "store.import_from"})
 """Methods whose arguments may be long."""
-_KEPT = 1_000
-"""Maximum number of answers to calls with a key that are kept."""
+_KEPT = 200
+"""Maximum number of answers to calls with a key that are kept for each token."""
+_KEPT_BYTES = 16 << 20
+"""Maximum size of those together; the last one is kept whatever its size."""
 _LONGEST_KEY = 255
 
 
@@ -29,24 +29,32 @@ class Limits:
         large: Largest body of a call that takes many memories or a file, bytes.
         k: Maximum number of hits that a token can ask for.
         query: Maximum length of a query of a token, characters.
+        listed: Maximum number of memories or changes that a token can list at once.
+        texts: Maximum number of texts that a token can have embedded at once.
+        characters: Maximum length of these texts together.
         rate: Calls a second for each token; 0 for no limit.
         burst: Calls that a token can make at once.
         seconds: Maximum time of a call; its caller can allow it less.
         calls: Maximum number of calls that run or wait.
+        each: Maximum number of these of one token.
         readers: Maximum number of calls that search at the same time. A search holds the
             interpreter lock, so more of them would only slow each other down.
         writers: Maximum number of calls that write at the same time; those share a commit.
-        streams: Maximum number of open streams of changes.
+        streams: Maximum number of open streams of changes; a quarter of them for one token.
     """
 
     body: int = 4 << 20
     large: int = 64 << 20
     k: int = 1_000
     query: int = 4_000
+    listed: int = 10_000
+    texts: int = 256
+    characters: int = 65_536
     rate: float = 20.0
     burst: int = 100
     seconds: float = 30.0
     calls: int = 1_000
+    each: int = 200
     readers: int = 1
     writers: int = 64
     streams: int = 100
@@ -61,11 +69,16 @@ class Limits:
         Raises:
             InvalidInput: If it asks for too much.
         """
-        k, query = said.get("k"), said.get("query")
-        if isinstance(k, int) and k > self.k:
-            raise InvalidInput("k", f"must be at most {self.k:,} when calling a service")
+        for name, most in (("k", self.k), ("limit", self.listed), ("wait", self.seconds)):
+            if isinstance(value := said.get(name), int | float) and value > most:
+                raise InvalidInput(name, f"must be at most {most:,g} when calling a service")
+        query, texts = said.get("query"), said.get("texts")
         if isinstance(query, str) and len(query) > self.query:
             raise InvalidInput("query", f"must have at most {self.query:,} characters")
+        if isinstance(texts, list) and len(texts) > self.texts:
+            raise InvalidInput("texts", f"must be at most {self.texts:,} when calling a service")
+        if isinstance(texts, list) and sum(map(_length, texts)) > self.characters:
+            raise InvalidInput("texts", f"must have at most {self.characters:,} characters")
 
 
 class Rate:
@@ -75,8 +88,8 @@ class Rate:
         self._rate, self._burst, self._clock = rate, burst, clock
         self._left: dict[str, tuple[float, float]] = {}
 
-    def take(self, name: str) -> None:
-        """Count one call of a token.
+    def take(self, name: str, calls: int = 1) -> None:
+        """Count calls of a token; never more at once than it can make at once.
 
         Raises:
             TooMuch: If it has no calls left.
@@ -87,51 +100,70 @@ class Rate:
         Traceback (most recent call last):
         memento.errors.TooMuch: more than 2 calls a second; wait 0.5 s
         """
-        if not self._rate:
+        if not self._rate or not calls:
             return
+        calls = min(calls, self._burst)
         now = self._clock()
         left, then = self._left.get(name, (float(self._burst), now))
         left = min(self._burst, left + (now - then) * self._rate)
-        if left < 1:
-            wait = (1 - left) / self._rate
+        if left < calls:
+            wait = (calls - left) / self._rate
             raise TooMuch(
                 "calls", f"more than {self._rate:g} calls a second; wait {wait:.1f} s", wait
             )
-        self._left[name] = (left - 1, now)
+        self._left[name] = (left - calls, now)
 
 
 class Once:
     """Remembers answers by idempotency key, so that a repeated call is not carried out again.
 
-    They are kept in RAM: after a restart, every key is new.
+    They are kept in RAM: after a restart, every key is new. Those of one token make no room for
+    those of another.
     """
 
     def __init__(self) -> None:
-        self._answers: OrderedDict[tuple[str, str], tuple[bytes, asyncio.Future[Any]]] = (
-            OrderedDict()
-        )
+        self._answers: dict[str, OrderedDict[str, tuple[bytes, asyncio.Future[bytes]]]] = {}
 
     async def answer(
-        self, caller: str, key: str, said: bytes, call: Callable[[], Awaitable[T]]
-    ) -> T:
+        self, caller: str, key: str, said: bytes, call: Callable[[], Awaitable[bytes]]
+    ) -> bytes:
         """Return the answer for a key; make the call if the key is new or its call has failed.
+
+        Args:
+            caller: Name of the token.
+            key: The key.
+            said: A digest of the call.
+            call: Makes it.
 
         Raises:
             InvalidInput: If the key was used for another call, or is empty or too long.
         """
         if not 0 < len(key) <= _LONGEST_KEY:
             raise InvalidInput("Idempotency-Key", f"must be 1 to {_LONGEST_KEY} characters long")
-        known = self._answers.get((caller, key))
+        kept = self._answers.setdefault(caller, OrderedDict())
+        known = kept.get(key)
         if known is not None and not _failed(known[1]):
             if known[0] != said:
                 raise InvalidInput("Idempotency-Key", "was already used with a different call")
-            found: T = await asyncio.shield(known[1])
-            return found
+            return await asyncio.shield(known[1])
         future = asyncio.ensure_future(call())
-        self._answers[caller, key] = (said, future)
-        if len(self._answers) > _KEPT:
-            self._answers.popitem(last=False)
+        kept[key] = (said, future)
+        future.add_done_callback(lambda _: _shorten(kept))
         return await asyncio.shield(future)
+
+
+def _shorten(kept: OrderedDict[str, tuple[bytes, asyncio.Future[bytes]]]) -> None:
+    """Drop the oldest answers until few enough are left."""
+    sizes = [0 if not one.done() or _failed(one) else len(one.result()) for _, one in kept.values()]
+    total = sum(sizes)
+    for size in sizes[:-1]:
+        if len(kept) > _KEPT or total > _KEPT_BYTES:
+            kept.popitem(last=False)
+            total -= size
+
+
+def _length(text: object) -> int:
+    return len(text) if isinstance(text, str) else 0
 
 
 def _failed(future: asyncio.Future[Any]) -> bool:

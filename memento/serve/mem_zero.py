@@ -7,7 +7,6 @@ session. A mem0 id begins with the user, since clients ask for a memory by its i
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from itertools import pairwise
@@ -19,7 +18,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from memento.errors import InvalidInput, NotFound, NotHere
-from memento.serve.access import Caller, namespace_of
+from memento.serve.access import Caller, counted, namespace_of
 from memento.serve.app import Service, json_of
 from memento.types import Hit, Memory
 
@@ -85,7 +84,9 @@ async def _answered(
     service: Service, answer: Callable[[Asked], Awaitable[Any]], request: Request
 ) -> Response:
     request.state.caller = caller = service.caller(request)
-    body = await json_of(request, service.settings.limits.large)
+    limits = service.settings.limits
+    most = limits.large if answer is _add else limits.body
+    body = json_of(await service.body(caller, request, most), request)
     asked = Asked(service, caller, {**request.query_params, **body}, request)
     return JSONResponse(await answer(asked))
 
@@ -182,7 +183,7 @@ async def _history(asked: Asked) -> list[Said]:
 
 async def _delete_all(asked: Asked) -> Said:
     user, filters = _filters(asked.said)
-    if not asked.said.keys() & _WHO:
+    if not any(asked.said.get(name) for name in _WHO):
         raise InvalidInput("user_id", "specify whose memories to delete")
     await asked.call(user, "forget_many", within="", **filters)
     return {"message": "Memories deleted successfully!"}
@@ -212,8 +213,10 @@ def _several(said: Mapping[str, Any]) -> list[Said]:
 
 async def _entities(asked: Asked) -> Said:
     """List only the users below the token's namespace."""
-    labels = namespace_of(asked.caller, None)
-    every = await asyncio.to_thread(asked.service.memory.store.namespaces)
+    labels, memory = namespace_of(asked.caller, None), asked.service.memory
+    every = await asked.service.run(
+        asked.caller, "entities", partial(counted, memory, labels), searches=True
+    )
     found = [
         {"id": one[-1], "name": one[-1], "type": "user", "total_memories": count}
         for one, count in every.items()
@@ -253,7 +256,7 @@ def _filters(said: Mapping[str, Any]) -> tuple[str | None, Said]:
 def _whole(said: Mapping[str, Any], name: str, default: int) -> int:
     try:
         return max(1, int(said.get(name) or default))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInput(name, "must be a whole number") from error
 
 

@@ -19,6 +19,7 @@ from uvicorn.supervisors import Multiprocess
 from memento.errors import InvalidInput
 from memento.resident.client import identity
 from memento.serve.app import Service
+from memento.serve.connections import Connection
 
 PARTING = 10
 """Maximum seconds at the end for calls in progress."""
@@ -27,8 +28,6 @@ BEGINS = 60
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _KEPT = 75
 """Seconds that a connection without a call is kept; a client closes its own sooner."""
-_HEADERS = 16 << 10
-"""Maximum size of the headers of a request, bytes."""
 _HIGHEST_PORT = 65_535
 
 
@@ -169,7 +168,7 @@ def _config(
         server_header=False,
         timeout_graceful_shutdown=PARTING,
         timeout_keep_alive=_KEPT,
-        h11_max_incomplete_event_size=_HEADERS,
+        http=Connection,
         proxy_headers=proxy is not None,
         forwarded_allow_ips=proxy,
         ssl_certfile=certificate and certificate[0],

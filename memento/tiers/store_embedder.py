@@ -49,7 +49,7 @@ class StoreEmbedder:
         self._recognised: int | None = None
         self._told: tuple[Moment | None, tuple[str | None, int | None]] | None = None
         self._kept = False
-        self._queries: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        self._queries: OrderedDict[tuple[int | None, str], NDArray[np.float32]] = OrderedDict()
 
     @property
     def identity(self) -> str:
@@ -198,25 +198,32 @@ class StoreEmbedder:
         with nullcontext() if self._warm else whole():  # the first text loads libraries
             return max(least, int(embedder.count_tokens(text)))
 
-    def nearness(self, query: str) -> Callable[[Sequence[str]], Sequence[float]] | None:
+    def nearness(
+        self, query: str, asker: int | None
+    ) -> Callable[[Sequence[str]], Sequence[float]] | None:
         """Return a function that scores texts by their cosine to a query; None if it is slow.
 
         Only a local embedder is fast: others are called over a network.
         """
         if not isinstance(self.loaded(), LocalEmbedder):
             return None
-        return lambda texts: (self.embed(texts) @ self.query(query)).tolist()
+        return lambda texts: (self.embed(texts) @ self.query(query, asker)).tolist()
 
-    def query(self, text: str) -> NDArray[np.float32]:
-        """Embed a query, (dim,) float32, unit length; repeated ones come from a cache."""
+    def query(self, text: str, asker: int | None) -> NDArray[np.float32]:
+        """Embed a query, (dim,) float32, unit length; repeated ones come from a cache.
+
+        A namespace (``asker``) only gets those that it asked for itself: a quick answer would tell
+        it what another one has asked.
+        """
+        key = (asker, text)
         with self._lock:
-            if text in self._queries:
-                self._queries.move_to_end(text)
-                return self._queries[text]
+            if key in self._queries:
+                self._queries.move_to_end(key)
+                return self._queries[key]
         encodable = text.encode(errors="replace").decode()  # a query may hold any character
         vector: NDArray[np.float32] = self.embed([encodable], queries=True)[0]
         with self._lock:
-            self._queries[text] = vector
+            self._queries[key] = vector
             while len(self._queries) > CACHED_QUERIES:
                 self._queries.popitem(last=False)
         return vector

@@ -81,14 +81,17 @@ def stats(
     )
 
 
-def per_namespace(ledger: Ledger, now: int) -> dict[tuple[str, ...], int]:
-    """Count the active memories of every namespace of a store, in order of their labels."""
+def per_namespace(
+    ledger: Ledger, now: int, below: tuple[str, ...] = ()
+) -> dict[tuple[str, ...], int]:
+    """Count the active memories of a namespace and of each below it, in order of their labels."""
 
     def count(session: Session) -> dict[tuple[str, ...], int]:
         tiers = {tier.value for tier in Tier}
         return {
             labels: sum(n for name, n in memories.counts(session, ns, now).items() if name in tiers)
             for ns, labels in sorted(namespaces.every(session), key=lambda one: one[1])
+            if labels[: len(below)] == below
         }
 
     return ledger.read(count)

@@ -35,7 +35,7 @@ from memento.errors import InvalidInput
 from memento.ledger import learnt_weights, memories, strength_fold
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row
-from memento.ledger.usage_events import Happening, standing_ones
+from memento.ledger.usage_events import Happening, alias, standing_ones
 from memento.types import (
     Belief,
     Draft,
@@ -251,7 +251,7 @@ class Feedback(Part):
             supporting=found.belief[0],
             opposing=found.belief[1],
             evidence=tuple(
-                _evidence(one, retracted=one.event not in standing)
+                _evidence(session, one, retracted=one.event not in standing)
                 for one in told
                 if one.kind != Event.RETRACTED
             ),
@@ -366,6 +366,8 @@ class Feedback(Part):
                 be accepted.
         """
         key = _key(loop)
+        if not isinstance(ids, Sequence):
+            raise InvalidInput("ids", f"must be a list of ids, not {type_name(ids)}")
         several = [check_id(one, "ids") for one in ids][:SHOWN]
         self._view.write(lambda work: verdicts.show(work, key, several))
 
@@ -470,10 +472,10 @@ def _verdict(useful: bool | None, verdict: str | None) -> Event:
     return Event(check_word("verdict", verdict, VERDICTS))
 
 
-def _evidence(one: Happening, *, retracted: bool) -> Evidence:
+def _evidence(session: Session, one: Happening, *, retracted: bool) -> Evidence:
     note = one.detail.get("note")
     return Evidence(
-        event=one.event,
+        event=alias(session, one),
         at=from_micros(one.at),
         verdict=one.kind,
         source=Trust(one.source) if one.source in tuple(Trust) else None,

@@ -104,7 +104,7 @@ class Quarantine(Part):
                 approved.
             LockedMemory: If a memory would replace a locked one.
         """
-        if not all(isinstance(one, Memory) for one in seen):
+        if not isinstance(seen, Sequence) or not all(isinstance(one, Memory) for one in seen):
             raise InvalidInput("seen", "must be the memories that you read, not their ids")
         for one in seen[:1]:
             self._view.known_namespace(one.id)

@@ -95,7 +95,7 @@ class Known:
 
 _known: weakref.WeakKeyDictionary[Ledger, OrderedDict[tuple[int, str], Known]]
 _known = weakref.WeakKeyDictionary()
-_vectors: weakref.WeakKeyDictionary[StoreEmbedder, OrderedDict[str, Any]]
+_vectors: weakref.WeakKeyDictionary[StoreEmbedder, OrderedDict[tuple[int | None, str], Any]]
 _vectors = weakref.WeakKeyDictionary()
 
 
@@ -369,19 +369,20 @@ class Rules(Part):
     def _near(self, message: str | None) -> conditions.Nearness | None:
         """Return a function that scores clauses by meaning; None without a local embedder."""
         embedding = self._view.engine.embedding
-        if embedding is None or not message or embedding.nearness(message) is None:
+        ns = self._view.ns
+        if embedding is None or not message or embedding.nearness(message, ns) is None:
             return None
         kept = _vectors.setdefault(embedding, OrderedDict())
 
         def near(clauses: Sequence[str]) -> list[float]:
-            known: dict[str, Any] = {one: kept.get(one) for one in dict.fromkeys(clauses)}
+            known: dict[str, Any] = {one: kept.get((ns, one)) for one in dict.fromkeys(clauses)}
             if new := [one for one, vector in known.items() if vector is None]:
                 made = dict(zip(new, embedding.embed(new), strict=True))
                 known |= made
-                kept.update(made)
+                kept.update({(ns, one): vector for one, vector in made.items()})
                 while len(kept) > KEPT_VECTORS:
                     kept.popitem(last=False)
-            asked = embedding.query(message)
+            asked = embedding.query(message, ns)
             return [float(known[one] @ asked) for one in clauses]
 
         return near

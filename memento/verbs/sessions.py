@@ -343,7 +343,8 @@ class Sessions(Part):
         Raises:
             InvalidInput: If it was never started, or was erased.
         """
-        found = self._view.ask(lambda c, ns: rows.find(c, ns, session))
+        name = short_name("session", session)
+        found = self._view.ask(lambda c, ns: rows.find(c, ns, name))
         if found is None:
             raise InvalidInput(
                 "session", f"{shown(session)} is not a known session; start it first"
@@ -358,6 +359,7 @@ class Sessions(Part):
         # since, the extract is made again: what is erased must not come back as a quotation.
         clean = Redaction(self._view.engine.config.secrets)
         how = clean.name("outcome", session_handle.line("outcome", outcome))
+        session = short_name("session", session)
         text = None if summary is None else check_text(summary, self._view.engine.config.limits)
         while True:
             quoted: Rows = []

@@ -24,6 +24,7 @@ from memento.ledger import (
     learnt_weights,
     loop_rows,
     memories,
+    namespaces,
     strength_fold,
     usage_events,
 )
@@ -94,6 +95,7 @@ def give(
     """
     rows: list[Row] = []
     massed = folding.MASSED
+    namespaces.make(work.db)  # for the numbers by which they are known
     together = Counter(one.kind for one in verdicts if one.rank is None)
     there = memories.docids_of(work.db, work.ns, [one.memory_id for one in verdicts])
     for verdict in verdicts:
@@ -178,7 +180,7 @@ def _teaches(work: Work, row: Row, verdict: Verdict) -> bool:
 
 def of_event(session: Session, ns: int, event: int) -> list[Happening]:
     """Return a verdict by number, and what it did to rivals; empty if retracted."""
-    found = usage_events.happening(session, ns, event)
+    found = usage_events.by_alias(session, ns, event)
     if found is None or found.kind not in SAID or found.docid is None:
         raise InvalidInput("event", f"{event} is not feedback on a memory of this namespace")
     answered = found.kind == Event.USED and learnt_weights.BESIDE in found.detail

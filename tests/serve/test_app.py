@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from memento import errors
 from memento.remote.faults import error_of, kinds, problem_of, status_of
-from memento.remote.routes import ROUTES
+from memento.remote.routes import ROUTES, SENDS
 from memento.remote.values import hints_of
 from memento.resident import tokens
 from memento.serve.app import Service, Settings, application
@@ -268,6 +268,29 @@ def test_the_description_names_every_route(client):
     text = json.dumps(told)
     for name in {part.split('"')[0] for part in text.split("#/components/schemas/")[1:]}:
         assert name in told["components"]["schemas"]
+
+
+HOSTILE = (None, True, 10**30, float("nan"), "", "a\udfffb", [None], {"kind": "user"})
+"""Values that fit nothing."""
+
+
+@pytest.mark.parametrize("name", sorted(ROUTES.keys() - {"sleep.run", "store.backup"}))
+def test_no_value_is_a_fault(memory, name):
+    """Whatever an argument is, the call is answered or refused, and the refusal can be read."""
+    app = application(Service(memory, Settings(tokens=False)))
+    usual = {"query": "tea", "text": "tea", "session": "s", "id": "x", "since": "2026-01-01"}
+    with TestClient(app, raise_server_exceptions=False) as client:
+        for argument in (*ROUTES[name].arguments, "\udfff"):
+            for value in HOSTILE:
+                said = {key: one for key, one in usual.items() if key in ROUTES[name].arguments}
+                kind = "octet-stream" if name in SENDS else "json"
+                answer = client.post(
+                    ROUTES[name].path,
+                    content=json.dumps(said | {argument: value}),
+                    headers={"content-type": f"application/{kind}"},
+                )
+                assert answer.status_code != 500, (argument, value, answer.text)
+                answer.json() if answer.status_code != 200 else None
 
 
 @pytest.mark.parametrize("path", ["/v1/nothing", "/v1/_view", "/v1/close", "/v1/store/_ask", "/x"])

@@ -129,3 +129,18 @@ def test_the_commands_of_compose_serve_and_end(tmp_path):
     with ended([*in_image, *words], env=environ, stdout=subprocess.DEVNULL) as running:
         until(lambda: running.poll() or subprocess.run(check, check=True, capture_output=True))
     assert running.returncode == 0
+
+
+@pytest.mark.parametrize("more", [[], ["--behind-proxy", "127.0.0.1"]], ids=["alone", "proxy"])
+def test_a_socket_behind_a_proxy_needs_a_token(more, tmp_path):
+    """Whoever connects there may have come from anywhere; alone, only its user can."""
+    import httpx  # noqa: PLC0415 - of the extra
+
+    place = tmp_path / "s"
+    words = [sys.executable, "-m", "memento", "serve", "--root", str(tmp_path / "store")]
+    words += ["--embedder", "none", "--listen", f"unix:{place}", *more]
+    with ended(words, stderr=subprocess.DEVNULL):
+        until(place.stat)
+        with httpx.Client(transport=httpx.HTTPTransport(uds=str(place)), timeout=60) as client:
+            answer = client.post("http://memento/v1/list", json={})
+    assert answer.status_code == (401 if more else 200)

@@ -194,12 +194,20 @@ def _arguments(rng: random.Random, name: str, their_id: str) -> dict[str, Any]:
     }  # fmt: skip
     if name == "sleep.run":
         return {"seconds": 0.0}
-    needed = {key for key, one in ROUTES[name].arguments.items() if one.default is Parameter.empty}
+    needed = filled(name, likely)
     return {
         key: value
         for key, value in likely.items()
-        if key in ROUTES[name].arguments and (key in needed or rng.random() < 0.7)
+        if key in needed or (key in ROUTES[name].arguments and rng.random() < 0.7)
     }
+
+
+def filled(name: str, known: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments that a method must have, from those that are known."""
+    words = ("query", "question", "topic", "text", "messages")
+    usual: dict[str, Any] = {**dict.fromkeys(words, "tea"), "texts": ["tea"], "since": MOMENT}
+    needed = [key for key, one in ROUTES[name].arguments.items() if one.default is Parameter.empty]
+    return {key: (usual | known)[key] for key in needed if key in usual | known}
 
 
 def _sent(client: TestClient, name: str, headers: dict[str, str], said: dict[str, Any]) -> str:

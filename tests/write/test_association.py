@@ -148,7 +148,7 @@ def test_a_verdict_that_is_taken_back_leaves_no_link(memory, clock):
     together(memory, clock, ("Heron", "Egret"), 1)
     assert links(memory) != before
     for name in ("Heron", "Egret"):
-        last = max(memory.feedback.belief(name).evidence, key=lambda one: one.event)
+        last = memory.feedback.belief(name).evidence[-1]
         memory.feedback.retract(event=last.event)
     assert links(memory) == before
     memory.feedback.retract(source="user")

@@ -25,6 +25,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from memento.prompt.rendering import spell_out
+from memento.serve.access import caller_of
 from memento.serve.app import Service
 from memento.serve.page import changes, graph, views, wording
 from memento.serve.page.door import HEADERS, Call, Door, form_token
@@ -66,17 +67,22 @@ def routes(service: Service, *, every: float = EVERY) -> list[BaseRoute]:
     async def live(request: Request) -> Response:
         if (who := door.caller(request)) is None:
             return Response(status_code=401, headers=HEADERS)
-        watched = door.memory_of(request, who[0])
-        here = watched.store.namespace
+        caller, session = who
+        service.room_for_stream(caller)
+        watched = door.memory_of(request, caller)
 
         async def is_gone() -> bool:
             return service.leaving.is_set() or await request.is_disconnected()
 
-        def asked() -> int:  # only questions in this namespace
-            ours = (one for one in reversed(service.asked) if one.namespace == here)
-            return next((one.number for one in ours), 0)
+        async def look() -> str:
+            asked = service.asked(watched.store.namespace)[-1:]
+            seen = await service.run(caller, "live", partial(views.state, watched), searches=False)
+            return f"{seen}.{asked[0].number if asked else 0}"
 
-        told = views.events(watched, every, is_gone, asked)
+        told = service.watched(
+            partial(caller_of, service.memory.store.root, f"Bearer {session}"),
+            views.events(look, every, is_gone),
+        )
         return StreamingResponse(told, media_type="text/event-stream", headers=HEADERS)
 
     return [

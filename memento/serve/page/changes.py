@@ -90,7 +90,7 @@ def move(call: Call, name: str) -> Memory:
 def approve(call: Call, name: str) -> Memory:
     """Approve a memory in the version that the user has read."""
     version = call.form.get("version", "")
-    if not version.isdigit():
+    if not version.isdecimal():
         raise InvalidInput("version", "must be the version that you reviewed")
     return call.memory.quarantine.approve(name, version=int(version[:9]))
 
@@ -142,7 +142,7 @@ def confirm(call: Call) -> Response:
 
 def undo(call: Call) -> Response:
     """Undo a change."""
-    number = int(said) if (said := call.form.get("change", "")).isdigit() else 0
+    number = int(said[:18]) if (said := call.form.get("change", "")).isdecimal() else 0
     listed = call.memory.changes.list(limit=1_000)
     run = next((one.run for one in listed if one.number == number and one.kind in IN_RUNS), None)
     done = call.memory.undo(number if run is None else None, run=run)

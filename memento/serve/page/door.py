@@ -13,6 +13,7 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
@@ -122,7 +123,7 @@ class Call:
         memory: The manager of the namespace that the URL names.
         render: Fills a template; see `Call.show`.
         kept: Cached counts; see `memento.serve.page.views.Kept`.
-        asked: Recent questions of callers, in any namespace.
+        asked: The last questions in the namespace, oldest first.
         form: The posted fields, including the form token.
         session: The token of the session.
     """
@@ -133,7 +134,7 @@ class Call:
     render: Render
     session: str
     kept: Any
-    asked: Sequence[Asked]
+    asked: Sequence[Asked] = ()
     form: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -182,7 +183,7 @@ class Door:
         """Return the endpoint of a view that reads."""
 
         async def endpoint(request: Request) -> Response:
-            return _headed(await run_in_threadpool(self._answer, request, view, None))
+            return _headed(await self._answer(request, view, None))
 
         return endpoint
 
@@ -191,7 +192,7 @@ class Door:
 
         async def endpoint(request: Request) -> Response:
             form = await _posted(request)
-            return _headed(await run_in_threadpool(self._answer, request, view, form))
+            return _headed(await self._answer(request, view, form))
 
         return endpoint
 
@@ -199,7 +200,7 @@ class Door:
         """Return the caller and the token of the session; None without a valid session."""
         session = request.cookies.get(cookie_of(request), "")
         try:
-            return access.caller_of(self._root, f"Bearer {session}"), session
+            return self._service.entered(session), session
         except NotAllowed:
             return None
 
@@ -208,22 +209,28 @@ class Door:
         labels = access.namespace_of(caller, request.query_params.get("ns"))
         return self._memory.of(*labels)
 
-    def _answer(self, request: Request, view: View, form: Mapping[str, str] | None) -> Response:
+    async def _answer(
+        self, request: Request, view: View, form: Mapping[str, str] | None
+    ) -> Response:
         who = self.caller(request)
         if who is None:
-            return self._ask(request)
-        caller, session = who
-        call = Call(
-            request,
-            caller,
-            self._memory.of(*access.namespace_of(caller, None)),
-            self._render,
-            session,
-            self._kept,
-            tuple(self._service.asked),
-        )
+            return await run_in_threadpool(self._ask, request)
+        shown = partial(self._shown, request, view, form, *who)
+        return await self._service.run(who[0], "the page", shown, searches=form is None)
+
+    def _shown(
+        self,
+        request: Request,
+        view: View,
+        form: Mapping[str, str] | None,
+        caller: Caller,
+        session: str,
+    ) -> Response:
+        own = self._memory.of(*access.namespace_of(caller, None))
+        call = Call(request, caller, own, self._render, session, self._kept)
         try:
             call.memory = self.memory_of(request, caller)
+            call.asked = self._service.asked(call.memory.store.namespace)
             if form is not None:
                 _check(request, form, call)
                 call.form = form

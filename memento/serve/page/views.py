@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import partial
 from time import perf_counter
 from typing import Any
 
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from memento.check import MAX_TOKENS, said_moment
 from memento.errors import InvalidInput, NotFound
 from memento.manager import MemoryManager
 from memento.prompt.policy_values import ZONES
+from memento.serve.access import counted
 from memento.serve.page import graph, wording
 from memento.serve.page.door import Call
 from memento.types import Change, Diff, Memory, Retrieval, Status
@@ -26,8 +27,6 @@ MOST = 200
 """Maximum number of rows on any page."""
 HITS = 10
 MOST_HITS = 50
-ASKED = 6
-"""Questions of programs on the first page."""
 ABOUT = 18
 """Statements about the user on the first page."""
 RECENT = 24
@@ -81,8 +80,7 @@ def search(call: Call) -> Response:
     """Answer a question, or show what is known about the user and what is new."""
     question = call.query.get("q", "")
     if not question:
-        labels = call.memory.store.namespace
-        asked = [one for one in reversed(call.asked) if one.namespace == labels][:ASKED]
+        asked = call.asked[::-1]
         about = _about(call.memory)
         recent = wording.entries(call.memory.list(newest_first=True, limit=RECENT))
         return call.show("home.html", about=about, recent=recent, asked=asked)
@@ -431,22 +429,21 @@ def state(memory: MemoryManager) -> str:
 
 
 async def events(
-    memory: MemoryManager, every: float, is_gone: Any, asked: Callable[[], int]
+    look: Callable[[], Awaitable[str]], every: float, is_gone: Callable[[], Awaitable[bool]]
 ) -> AsyncIterator[str]:
     """Yield a server-sent event each time that something was stored, changed or asked.
 
     Args:
-        memory: The namespace to watch.
+        look: Returns a value that changes whenever that happens.
         every: Seconds between two polls.
         is_gone: Returns whether the client has disconnected.
-        asked: Returns the number of the last question.
     """
-    before = f"{await run_in_threadpool(state, memory)}.{asked()}"
+    before = await look()
     yield f"retry: 2000\nevent: ready\ndata: {before}\n\n"
     quiet = 0.0
     while not await is_gone():
         await asyncio.sleep(every)
-        now = f"{await run_in_threadpool(state, memory)}.{asked()}"
+        now = await look()
         quiet = 0.0 if now != before else quiet + every
         if now != before:
             yield f"event: change\ndata: {now}\n\n"
@@ -485,13 +482,13 @@ def header(call: Call) -> Mapping[str, Any]:
     """Return the values of every page's header: sizes, quarantined memories, namespaces."""
     store = call.memory.store
     stats = call.kept.of(call.memory, "stats", store.stats)
-    every = call.kept.of(call.memory, "namespaces", store.namespaces)
     seen = call.caller.labels
+    every = call.kept.of(call.memory, f"below {seen}", partial(counted, call.memory, seen))
     return {
         "memories": stats.memories,
         "stats": stats,
         "waiting": stats.hidden.get(Status.QUARANTINED.value, 0),
-        "namespaces": [one for one in every.items() if one[0][: len(seen)] == seen][:MOST],
+        "namespaces": [*every.items()][:MOST],
     }
 
 

@@ -1,14 +1,17 @@
 """``memento mcp --http``: to whom it answers, what each may, and the protocol's own programs."""
 
+import asyncio
 import http.client
 import json
 import os
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import urlsplit
@@ -16,12 +19,13 @@ from urllib.parse import urlsplit
 import pytest
 
 from memento import MemoryManager, Status
+from memento.base import layout
 from memento.cli import mcp_http
 from memento.errors import TooMuch
 from memento.resident import tokens
 from memento.resident.client import call
 from memento.serve.limits import Rate
-from memento_mcp import http_app
+from memento_mcp import Doors, _http, _wire, http_app
 
 pytest.importorskip("mcp", reason="needs mcp: pip install 'agent-memento[mcp]'")
 pytestmark = pytest.mark.usefixtures("sockets")
@@ -357,3 +361,31 @@ def test_the_conformance_suite_passes_without_a_handshake(tmp_path):
             given = ["--url", url, "--scenario", scenario, "--spec-version", "2026-07-28"]
             said = run(*asked, *given)
             assert re.search(r"Passed: (\d)/\1, 0 failed", said), said
+
+
+def test_calls_of_one_token_wait_without_a_thread():
+    """So that they hold up no other token; too many are refused."""
+
+    async def many():
+        turn = _http._Turn()
+        await turn.acquire()
+        waiting = [asyncio.create_task(turn.acquire()) for _ in range(_http.MOST)]
+        await asyncio.sleep(0)
+        with pytest.raises(_wire.Refused, match="wait"):
+            await turn.acquire()
+        for _ in waiting:
+            turn.release()
+            await asyncio.sleep(0)
+        await asyncio.gather(*waiting)
+
+    asyncio.run(many())
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_who_may_only_read_leaves_no_trace(root, read_only):
+    """Not even that a memory was found, which would change its rank."""
+    with MemoryManager(root, embedder=None) as memory:
+        Doors(memory, read_only=read_only).call("recall", {"query": "tea"})
+    with closing(sqlite3.connect(root / layout.LEDGER)) as opened:
+        found = "SELECT count(*) FROM events WHERE kind = 'retrieved'"
+        assert (opened.execute(found).fetchone()[0] == 0) == read_only

@@ -511,8 +511,11 @@ def test_the_page_learns_of_changes(memory):
                 memory.forget(watched[0].id)
             return looks > 6
 
+        async def look():
+            return views.state(memory)
+
         watched = []
-        async for event in views.events(memory, 0.0, is_gone, lambda: 0):
+        async for event in views.events(look, 0.0, is_gone):
             heard.append(event.split("\n")[0])  # noqa: PERF401 - the watcher adds to it, too
         return heard
 
