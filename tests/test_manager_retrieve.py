@@ -364,7 +364,7 @@ def test_a_query_that_waits_does_not_count_the_whole_backlog(open_memory, monkey
     count = type(memory._engine.searcher)._owing
     monkeypatch.setitem(count.__globals__, "_MOST_OWED", 3)
     memory.add_many({"text": f"peanuts {n}", "tier": "long"} for n in range(3))
-    assert "3 memories are still" in memory.retrieve("peanuts", wait=0.01).missing["long"]
+    assert "3 memories are waiting" in memory.retrieve("peanuts", wait=0.01).missing["long"]
     memory.add_many({"text": f"cashews {n}", "tier": "long"} for n in range(3))
     said = memory.retrieve("peanuts", wait=0.01).missing["long"]
     assert (

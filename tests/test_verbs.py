@@ -363,7 +363,7 @@ class TestNearest:
 
     def test_wrong_vectors_have_their_error(self, vectors, open_memory, tmp_path):
         """Another embedder's, no numbers, no direction, no embedder, a closed store."""
-        with pytest.raises(EmbeddingMismatch, match="one of 3 dimensions"):
+        with pytest.raises(EmbeddingMismatch, match="one with 3 dimensions"):
             vectors.store.nearest([1.0, 2.0, 3.0])
         for wrong in (["a"] * 256, [[1.0] * 256], [float("nan")] * 256, [0.0] * 256, None):
             with pytest.raises(InvalidInput, match="vector"):

@@ -14,8 +14,7 @@ the index configuration picks of it is its text. Where these are several texts, 
 as a memory of its own, a part, which is derived from the item and put and removed with it. So each
 has a vector, and an item is found by the best of them.
 
-It answers as ``InMemoryStore``, with the exceptions that ``docs/how-to/langgraph.md`` names and
-``test_langgraph_exact.py`` shows one by one.
+It answers as ``InMemoryStore``, with the exceptions in ``docs/how-to/langgraph.md``.
 """
 
 from __future__ import annotations

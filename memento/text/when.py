@@ -539,6 +539,8 @@ def moment_of(text: str, now: datetime, *, ahead: bool = False) -> datetime:
     >>> now = datetime(2025, 5, 3, 10, 20)  # a Saturday
     >>> moment_of("last monday", now).isoformat(), moment_of("2h ago", now).isoformat()
     ('2025-04-28T00:00:00', '2025-05-03T08:20:00')
+    >>> moment_of("saturday", now, ahead=True).isoformat()  # not the morning that has passed
+    '2025-05-10T00:00:00'
     """
     said = " ".join(text.split())
     try:
@@ -567,10 +569,13 @@ def _named(said: str, now: datetime, *, ahead: bool) -> datetime:
         raise ValueError(said)
     [one] = found
     starts = sorted(p.end + 1 if one.open else p.start for p in one.exact)
-    today = now.date().toordinal()
+    at, today = _time(clock) if clock else time(), now.date().toordinal()
+    is_weekday = one.loose and not one.dated and one.periods[0].days == 1
+    if ahead and is_weekday and at <= now.time():  # the present day is over
+        today += 1
+        starts.append(starts[-1] + 7)
     near = [start for start in starts if (start >= today if ahead else start <= today)]
     first = (near or starts)[0 if ahead else -1]
-    at = _time(clock) if clock else time()
     return datetime.combine(date.fromordinal(first), at, now.tzinfo)
 
 

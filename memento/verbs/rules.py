@@ -509,9 +509,9 @@ class Rules(Part):
         >>> import tempfile
         >>> from memento import MemoryManager
         >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
-        ...     seen = memory.observe("My passport number is in the blue folder.")
+        ...     seen = memory.observe("Metric is better.")
         ...     [one.text for one in memory.rules.doubtful()]
-        ['My passport number is in the blue folder.']
+        ['Metric is better.']
         """
         return Learning(self._view).doubtful(limit)
 

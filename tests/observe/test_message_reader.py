@@ -50,7 +50,7 @@ def test_one_changed_byte_is_named(folder, name):
     content[len(content) // 2] ^= 1
     (folder / name).write_bytes(content)
     made = Reader.load()
-    with pytest.raises(EmbedderError, match=rf"{name}: damaged.*reinstall"):
+    with pytest.raises(EmbedderError, match=rf"{name}: is damaged.*reinstall"):
         made.read(SAID)
 
 

@@ -211,7 +211,7 @@ def test_a_store_that_was_set_back_knows_no_earlier_moment(memory, tmp_path, clo
     with MemoryManager(tmp_path / "back", embedder=None, clock=clock) as back:
         assert texts(back.list(known_at=clock())) == ["tea"]
         for ask in (back.list, partial(back.retrieve, "tea"), partial(back.value, "k")):
-            with pytest.raises(InvalidInput, match="set back"):
+            with pytest.raises(InvalidInput, match="restored to an earlier state"):
                 ask(known_at=then)
 
 

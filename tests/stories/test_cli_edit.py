@@ -195,7 +195,7 @@ def test_edit_without_a_terminal_starts_no_editor_of_its_own(memento, monkeypatc
         monkeypatch.delenv(name, raising=False)
     one = add(memento, "the kettle is blue")
     refused = memento("edit", one)
-    assert (refused.status, "without a terminal" in refused.err) == (2, True)
+    assert (refused.status, "there is no terminal" in refused.err) == (2, True)
     monkeypatch.setenv("EDITOR", "true")
     assert memento("edit", one).out == "nothing was changed\n"
 

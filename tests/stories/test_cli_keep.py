@@ -100,7 +100,7 @@ def test_erase_says_first_and_then_does(memento):
     assert done.status == 0
     assert f"{memory_id}  erased\n" in done.out
     assert "1 memory" in done.out
-    assert "beyond the reach of erase: backups" in done.out
+    assert "beyond the reach of erase: " in done.out
     files = [path for path in Path("agent_memory").rglob("*") if path.is_file()]
     assert not [path for path in files if b"zq4711qz" in path.read_bytes()]
     assert memento("erase", memory_id, "--yes").status == 3

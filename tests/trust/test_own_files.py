@@ -64,7 +64,7 @@ def test_chromas_own_default_folder_is_not_taken_for_a_store(tmp_path):
     chromadb = pytest.importorskip("chromadb")
     client = chromadb.PersistentClient(str(tmp_path / "chroma"))
     client.get_or_create_collection("mine").add(ids=["a"], documents=[PRECIOUS], embeddings=[[1.0]])
-    with pytest.raises(StoreUnusable, match=r"chroma and no ledger\.db"):
+    with pytest.raises(StoreUnusable, match=r"chroma but no ledger\.db"):
         MemoryManager(tmp_path, embedder=EMBEDDER)
     assert client.get_collection("mine").count() == 1
 
