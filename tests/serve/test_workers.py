@@ -141,7 +141,7 @@ def _until(true, seconds=60):
 def stored(workers):
     """Return the ids of all memories."""
     with workers.memory() as memory:
-        return {one.id for one in memory.list(limit=100_000)}
+        return {one.id for one in memory.list(limit=10_000)}
 
 
 def test_a_worker_that_is_killed_is_replaced(workers):

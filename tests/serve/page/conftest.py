@@ -8,6 +8,7 @@ from story import BEGAN, tell
 
 from memento.serve import page
 from memento.serve.app import Service, Settings, application
+from memento.serve.limits import Limits
 from memento.serve.page import door
 from memento.testing import ManualClock
 
@@ -59,7 +60,7 @@ def told(memory, clock):
 @pytest.fixture
 def stranger(memory):
     """Somebody who has not come in."""
-    service = Service(memory, Settings(hosts=frozenset({HOST})))
+    service = Service(memory, Settings(frozenset({HOST}), limits=Limits(rate=0)))
     app = application(service, page.routes(service, every=0.001))
     with TestClient(app, base_url=f"http://{HOST}") as client:
         yield Visitor(memory, client)

@@ -24,6 +24,7 @@ from memento import MemoryManager, Source
 from memento.resident import tokens
 from memento.serve import page
 from memento.serve.app import Service, Settings, application
+from memento.serve.limits import Limits
 from memento.serve.page import door
 from memento.testing import ManualClock
 
@@ -138,7 +139,7 @@ def site(request, tmp_path_factory):
     ):
         listening.bind(("127.0.0.1", 0))
         port = listening.getsockname()[1]
-        service = Service(memory, Settings(hosts=frozenset({f"127.0.0.1:{port}"})))
+        service = Service(memory, Settings(frozenset({f"127.0.0.1:{port}"}), limits=Limits(rate=0)))
         app = application(service, page.routes(service, every=0.05))
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="on"))
         thread = threading.Thread(target=server.run, args=([listening],))
