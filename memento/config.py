@@ -75,8 +75,8 @@ class Articles:
 class LLMConfig:
     """Settings for the optional language model, and limits on its use.
 
-    Limits apply per namespace and per day (UTC). They are hard limits: every process that uses the
-    store reserves the most that a request could use before sending it.
+    Limits apply per namespace and per day (UTC). They are hard limits: before sending a request,
+    every process that uses the store reserves the maximum that the request could use.
 
     Attributes:
         model: A name such as ``openai:gpt-5-mini``, which is used through
@@ -136,9 +136,10 @@ class ObserveConfig:
             messages that contain a doubtful statement, or a correction of something that was not
             found. ``full``: it is sent every user message. In each case the model only selects
             sentences; it never writes any.
-        store_at: Minimum probability for a statement to be stored, (0, 1]. A rule may be at most
-            0.4 times as doubtful: at 0.5, it requires 0.8. At 0.5, about 80 of 100 statements
-            stored for people not seen in training were labelled as worth storing.
+        store_at: Minimum probability for a statement to be stored, (0, 1]. Rules are held to a
+            stricter standard: the probability that a rule is wrong may be at most 0.4 times as
+            high, so at 0.5, a rule requires 0.8. At 0.5, about 80 of 100 statements stored for
+            people not seen in training were labelled as worth storing.
         forget: How to handle a request to forget something. ``hide`` immediately hides the memories
             that are clearly meant and the message with the request; ``ask`` only lists them.
     """
@@ -179,7 +180,7 @@ class RetrieveConfig:
 
     Attributes:
         few: Number of hits to return if the caller does not specify one, >= 1.
-        many: The same for a query that asks for several things; see `question.Query`. If equal to
+        many: The same, for a query that asks for several things; see `question.Query`. If equal to
             ``few``, such queries are treated like any other.
         passage: Number of characters to show of each memory if the query asks for several things
             and there is a token budget, >= 1; None to show as much as for other queries.
@@ -201,9 +202,9 @@ class RetrieveConfig:
             keeps 87 % of the answers found and drops 88 % of the queries that the store cannot
             answer.
         kept_mb: Size of the in-memory cache for retrieval, in megabytes, shared by all namespaces,
-            >= 1. A namespace takes 8 KB, each of its memories 90 to 180 bytes, and 1.5 to 3 KB more
-            if it is searched exactly. The least recently used namespaces are evicted first;
-            reloading one takes 10 µs per memory.
+            >= 1. A namespace takes 8 KB plus 90 to 180 bytes for each of its memories. A memory
+            that is searched exactly takes another 1.5 to 3 KB. The least recently used namespaces
+            are evicted first; reloading one takes 10 µs per memory.
         rerank: Number of candidates to pass to the reranker, if there is one, >= 1.
     """
 
@@ -306,7 +307,7 @@ class Sleep:
         most_active: Maximum number of active memories in a namespace; None for no limit. Above it,
             the most faded memories of perishable kinds are archived first, then the most faded and
             least important of the others. Memories that have a key, have been used, are pinned or
-            are locked are never archived for this.
+            are locked are never archived for this reason.
         move_given: Whether sleep may also change a tier that the caller chose.
         replay: Share of the active memories to replay on each active day, [0, 1].
         lease: Seconds after which another process takes over the sleep of one that died, >= 0.
@@ -528,8 +529,8 @@ class Config:
 
     Attributes:
         limits: Maximum size of texts and metadata that ``add`` accepts.
-        secrets: ``redact``, ``reject`` or ``allow``: how to treat an API key or password in a text
-            to remember, see ``memento.admit.redact``.
+        secrets: How to handle an API key or password in a text to remember: ``redact``, ``reject``
+            or ``allow``; see ``memento.admit.redact``.
         untrusted: Sources, as values of ``Trust``, whose memories are quarantined until approved
             and cannot become rules or be pinned; empty to trust all sources equally.
         short: The short tier.
@@ -548,8 +549,8 @@ class Config:
         policy: The policy block of a prompt.
         llm: Settings for the optional language model, and limits on its use.
         scopes: Guessed scopes, and whether shared memories are visible.
-        close_seconds: Maximum time, in seconds, for which ``close`` waits for the indexer to finish
-            its current batch and for a background request to a language model, >= 0.
+        close_seconds: Maximum number of seconds that ``close`` waits for the indexer to finish its
+            current batch and for a background request to a language model to complete, >= 0.
         allow_network: Whether to allow a store on a file system that is not known to be local,
             where a second machine or process can damage it unnoticed.
         timezone: IANA name of the user's time zone, such as ``Asia/Tokyo``. It is used for

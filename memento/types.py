@@ -240,17 +240,17 @@ class Memory:
     Attributes:
         id: Identifier, unique in its namespace; a UUIDv7 unless the caller chose one.
         seq: Position in the order of arrival, >= 1. Sort by this rather than by a timestamp.
-        namespace: Labels that decide who can see it.
+        namespace: Labels that determine who can see it.
         text: The text.
-        tier: Where it is kept.
+        tier: Tier in which it is stored.
         kind: Kind of statement.
         status: Whether it is active, or why it is hidden.
-        scope: Where it applies, a path such as ``project/alpha``; ``""`` is everywhere.
+        scope: Scope in which it applies, a path such as ``project/alpha``; ``""`` means everywhere.
         session: Conversation it belongs to, or None.
         actor: Who said it, or None.
         role: Chat role of the speaker (``user``, ``assistant``, ``tool`` ...), or None.
         key: The slot it fills, such as ``user/editor``, or None.
-        aliases: Other names by which to find it.
+        aliases: Alternative names that can be used to find it.
         importance: [0, 1].
         tags: Labels to filter by.
         metadata: A JSON object with the caller's custom fields.
@@ -263,12 +263,12 @@ class Memory:
         updated_at: When it last changed, UTC.
         valid_from: When it became true, UTC.
         valid_until: When it stops being true (exclusive), or None for no end.
-        expires_at: Moment from which it is no longer found, or None.
+        expires_at: When it expires and is no longer found, or None.
         superseded_by: Id of the memory that replaced it, or None.
         reinforced: How often the same content arrived again, >= 0.
         version: 1 for the first text; each ``update`` and each merged repeat adds one.
-        signal: How it was recognised in a conversation, such as ``preference`` or ``todo``; None if
-            ``observe`` did not learn it.
+        signal: How ``observe`` recognised it in a conversation, such as ``preference`` or ``todo``;
+            None if ``observe`` did not learn it.
         condition: When a rule applies, such as ``when I ask about recipes``, or None for always.
         due_at: When a plan is due, UTC, or None.
     """
@@ -483,14 +483,15 @@ class Hit:
         folded: Ids of near-identical memories that this hit stands for.
         passage: The relevant part of a long text, if the answer has a token budget and only this
             part was counted; otherwise None. ``…`` marks omitted text.
-        signs: The numbers behind the confidence: ``cosine`` to the query; ``cover``, the share of
-            the query's words in the memory, weighted by rarity; ``share`` of the evidence of all
-            candidates; ``fit``, the share of the greatest possible evidence; ``unknown``, the share
-            of the query's words that no memory contains; ``noise``, the cosine expected for the
-            nearest of the same number of unrelated memories.
+        signs: The values from which the confidence is computed: ``cosine`` to the query; ``cover``,
+            the share of the query's words in the memory, weighted by rarity; ``share`` of the
+            evidence of all candidates; ``fit``, the share of the greatest possible evidence;
+            ``unknown``, the share of the query's words that no memory contains; ``noise``, the
+            cosine expected for the nearest of the same number of unrelated memories.
         newer: Id of a newer memory about the same thing, which may have replaced it, or None.
-        until: When the last statement learned from this message was superseded, UTC, if none of
-            them is still active; ``newer`` is then the memory that superseded it. None otherwise.
+        until: If every statement learned from this message has been superseded, the time when the
+            last of them was superseded, UTC; ``newer`` is then the memory that superseded it.
+            Otherwise, None.
         belief: Estimated probability that the memory is right, (0, 1), from its source and the
             feedback on it; see ``feedback.belief``. None in answers about an earlier moment
             (``known_at``).
@@ -499,7 +500,8 @@ class Hit:
         beside: The first hits of the same answer, for use by ``feedback``; not displayed.
         conflicts: Ids of memories among the best sixteen that contradict it; see
             ``slots.conflicts``.
-        shared: Whether it is shared by another namespace, which is ``memory.namespace``.
+        shared: Whether it is shared by another namespace, in which case ``memory.namespace``
+            identifies that namespace.
     """
 
     memory: Memory
@@ -530,12 +532,12 @@ class Hit:
 
     @property
     def tier(self) -> Tier:
-        """Tier the memory is kept in."""
+        """Tier in which the memory is stored."""
         return self.memory.tier
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """Metadata of the memory, as the caller gave it."""
+        """Metadata of the memory, as specified by the caller."""
         return self.memory.metadata
 
     def __repr__(self) -> str:
@@ -547,7 +549,7 @@ class Hit:
         return display.table("", _COLUMNS, [_cells(1, self)])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return one flat JSON object: the score, the memory's fields, and why it was found."""
+        """Return a flat JSON object: the score, the memory's fields, and why it was found."""
         said = {
             one.name: display.data(getattr(self, one.name))
             for one in fields(self)
@@ -635,7 +637,7 @@ def _cells(rank: int, hit: Hit) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Retrieval(Sequence[Hit]):
-    """The answer of ``retrieve``: a sequence of hits, best first, with facts about the search.
+    """The result of ``retrieve``: hits, best first, with information about the search.
 
     Attributes:
         query: The query as given.
@@ -696,7 +698,7 @@ class Retrieval(Sequence[Hit]):
         return display.table(f"{self.query}: {self._count()}{lacks}", _COLUMNS, rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the answer as a JSON object: facts about the search, and the hits, best first."""
+        """Return the result as a JSON object: information about the search, and the hits."""
         return {
             "query": self.query,
             "confidence": self.confidence,
@@ -824,9 +826,8 @@ class Change:
         by: Trust class of the caller.
         run: Number of the first change of the call, if it made several; otherwise None.
         rev_from: First revision number of the namespace that it used.
-        rev_to: Last revision number that it used, including all in between. Less than ``rev_from``
-            for a sleep that only replayed memories or scaled down links, and for the undo of such a
-            sleep.
+        rev_to: Last revision number that it used. Less than ``rev_from`` for a sleep that only
+            replayed memories or scaled down links, and for the undo of such a sleep.
         changed: Ids of the memories that it changed, in order of arrival; for a sleep that changed
             none, those that it replayed or whose links it scaled down.
         added: Ids of the memories that it added, in order of arrival.

@@ -108,7 +108,7 @@ class View:
 
     @property
     def closed(self) -> bool:
-        """Whether the store was closed."""
+        """Whether the store has been closed."""
         return self.hold.closed
 
     @property

@@ -39,9 +39,7 @@ def mcp(
     *,
     scope: Annotated[
         str | None,
-        option(
-            "--scope", help="Scope the agent works in. Default: the project of the current folder."
-        ),
+        option("--scope", help="Scope the agent works in. Default: the current folder's project."),
     ] = None,
     everywhere: Annotated[
         bool, option("--everywhere", help="Use no scope, regardless of the folder.")
@@ -148,7 +146,7 @@ def init(
     *,
     here: Annotated[
         bool,
-        option("--here", help="Give the current folder a store of its own, agent_memory."),
+        option("--here", help="Create a store for the current folder, agent_memory."),
     ] = False,
     yes: Annotated[bool, option("--yes", "-y", help="Set up the agents without asking.")] = False,
 ) -> Shown:
@@ -286,7 +284,7 @@ def onboard(
     ] = False,
     scope: Annotated[
         str | None,
-        option("--scope", help="Scope of the new memories. Default: the project of the folder."),
+        option("--scope", help="Scope of the new memories. Default: the folder's project."),
     ] = None,
 ) -> Shown:
     """Learn from a repository: documents, history, outline.

@@ -89,7 +89,9 @@ def set_(
     ] = None,
     condition: Annotated[
         str | None,
-        option("--condition", help="For a rule: when it applies, in plain words; '' for always."),
+        option(
+            "--condition", help="For a rule: when it applies, in plain language; '' for always."
+        ),
     ] = None,
     due_at: Annotated[
         datetime | None,

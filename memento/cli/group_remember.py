@@ -61,7 +61,8 @@ SECRET = re.compile(r"\[redacted:([\w-]+)\]")
 app = typer.Typer()
 
 Origin = Annotated[
-    Trust, option("--trust", help="Class of its source; tool, web and import are quarantined.")
+    Trust,
+    option("--trust", help="Trust class of the source; tool, web and import are quarantined."),
 ]
 
 
@@ -81,7 +82,7 @@ def add(
     *,
     tier: Annotated[
         Tier | None,
-        option("--tier", help="Tier to store it in; if not specified, importance decides."),
+        option("--tier", help="Tier to store it in; based on importance if not specified."),
     ] = None,
     kind: Annotated[Kind, option("--kind", help="Kind of statement.")] = Kind.FACT,
     importance: Annotated[
@@ -93,7 +94,7 @@ def add(
         option("--key", help="Key, such as user/editor; a new value supersedes the old one."),
     ] = None,
     alias: Annotated[
-        list[str] | None, option("--alias", help="Another name to find it by; repeatable.")
+        list[str] | None, option("--alias", help="Alternative name; repeatable.")
     ] = None,
     scope: Scope = "",
     session: Session = None,
@@ -113,7 +114,7 @@ def add(
         ),
     ] = None,
     condition: Annotated[
-        str | None, option("--condition", help="For a rule: when it applies, in plain words.")
+        str | None, option("--condition", help="For a rule: when it applies, in plain language.")
     ] = None,
     due_at: Annotated[
         datetime | None,
@@ -204,7 +205,7 @@ def ingest(
         str | None, option("--format", help=f"{FORMATS}; detected if not specified.")
     ] = None,
     name: Annotated[
-        str | None, option("--name", help="Name of the source. Default: the name of the file.")
+        str | None, option("--name", help="Name of the source. Default: the file name.")
     ] = None,
     scope: Scope = "",
     trust: Origin = Trust.USER,
@@ -230,10 +231,10 @@ def ingest(
     """Remember files: notes, chats, exports, tables.
 
     The format is detected from the content of each file. The whole file is checked before anything
-    is written. If ingestion is interrupted, run it again: it adds only what is missing. A later
-    export of the same chats likewise adds only what is new.
+    is written. If ingestion is interrupted, run the command again to add only what is missing.
+    Likewise, ingesting a later export of the same chats adds only new messages.
 
-    What other people said is quarantined; use --me to specify which of the speakers you are.
+    Messages from other people are quarantined; use --me to specify which speaker you are.
 
     With --document, a text or Markdown file is stored in numbered parts. After the file changes,
     run the command again: changed parts supersede the old ones, and deleted parts are hidden.
@@ -370,7 +371,7 @@ def observe(
 
     The turn is stored, and statements that the user makes in it are remembered.
 
-    With --mode assist or full, a language model points out further statements by the user. A dry
+    With --mode assist or full, a language model selects additional statements by the user. A dry
     run shows only what would be learned without the model.
 
     Without a message, a transcript is read from stdin: lines of JSON with role and content, or

@@ -35,7 +35,8 @@ def policy(
     ] = None,
     session: Session = None,
     head: Annotated[
-        bool, option("--head", help="Print only the head, which stays the same in a session.")
+        bool,
+        option("--head", help="Print only the head, which stays the same throughout a session."),
     ] = False,
     tail: Annotated[
         bool, option("--tail", help="Print only the tail, which depends on the message.")
@@ -88,10 +89,10 @@ def direct(
     scope: Annotated[str, option("--scope", help="Scope they apply to.")] = "",
     lock: Annotated[bool, option("--lock", help="Allow only the user to change them.")] = False,
     condition: Annotated[
-        str | None, option("--condition", help="When they apply, in plain words.")
+        str | None, option("--condition", help="When they apply, in plain language.")
     ] = None,
 ) -> Shown:
-    """Add rules, stored exactly as given."""
+    """Add rules, which are stored exactly as written."""
     made = memory.rules.direct(texts, scope=scope, lock=lock, condition=condition)
     return Shown({"memories": made}, [f"{one.id}  {one_line(one.text)}" for one in made], empty="")
 

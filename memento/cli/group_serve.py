@@ -116,8 +116,8 @@ def serve(
     database; for a store in a folder, one process answers most calls anyway.
 
     A token gives access to the namespace specified with --add-token and those below it, or with
-    --namespace '*' to the whole store. What it writes gets at most the trust class in --trust:
-    user, agent, tool, web or import.
+    --namespace '*' to the whole store. Memories written with the token get at most the trust class
+    specified with --trust: user, agent, tool, web or import.
     """
     if add_token and not store.exists:
         store.open().close()

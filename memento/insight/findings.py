@@ -13,7 +13,7 @@ from memento.types import Evidence, Memory, Related, Retrieval, SlotValue, Versi
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Memories that lead from a name in the question to others through shared names.
+    """Memories that lead, through shared names, from a name in the question to other memories.
 
     Attributes:
         facts: The memories, in order; the chain leads to the last one.
@@ -36,7 +36,7 @@ class Conflict:
         memory: The memory in the chain.
         others: Visible memories that contradict it.
         reason: ``other value`` if they are older and give a different value for the same thing;
-            ``contradicts`` if they have such a link.
+            ``contradicts`` if they are linked as contradictory.
     """
 
     memory: Memory
@@ -46,7 +46,7 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """The answer of ``insight.reason``.
+    """The result of ``insight.reason``.
 
     Attributes:
         question: The question as given.
@@ -99,13 +99,13 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """An event in the history of a memory, or one that the memory describes.
+    """An event in a memory's history, or an event that the memory describes.
 
     Attributes:
         at: When it happened, UTC.
         what: ``occurred`` when it happened or was said; ``recorded`` when it was stored; otherwise
             the ``Reason`` for which one of its states ended.
-        memory: The memory as it is now.
+        memory: The memory in its current state.
         text: Its text at that time.
     """
 
@@ -165,7 +165,7 @@ class Lineage:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A memory of a dossier.
+    """A memory in a dossier.
 
     Attributes:
         memory: The memory.
@@ -184,7 +184,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Dossier:
-    """What is known about a topic, each memory with its sources.
+    """What is known about a topic: memories and their sources.
 
     Attributes:
         topic: The topic as given.
@@ -230,7 +230,8 @@ class Health:
         overdue: Active memories that are no longer valid or are past their due date.
         unused: Number of memories older than 30 days that have never been returned.
         oldest_rule: The active, unconfirmed rule that has been unchanged the longest, or None.
-        junk: Number of forgotten memories for each source, by address, that has three or more.
+        junk: Number of forgotten memories by source address, for each source that has three or
+            more.
         scopes: Number of active memories, by scope.
         signals: Number of active memories that ``observe`` learned, by signal.
     """

@@ -43,8 +43,8 @@ class Candidate:
         reasons: Names of the checks and cues that applied.
         turn_id: Id of the memory that contains the message, or None.
         tags: Labels that it would have.
-        parents: Ids of the memories from which the text is taken: the message and, if the text
-            quotes it, the turn before.
+        parents: Ids of the memories from which the text is taken: the message and, if quoted in the
+            text, the preceding turn.
     """
 
     text: str
@@ -85,7 +85,7 @@ class Learned:
     """A memory that a statement created or repeated.
 
     Attributes:
-        memory: The memory as it is now.
+        memory: The memory in its current state.
         signal: Class of the statement.
         confidence: Probability of the class, [0, 1].
         span: The sentence in the message, word for word.
@@ -111,7 +111,7 @@ class ForgetRequest:
 
     Attributes:
         span: The sentence in the message, word for word.
-        about: What to forget, in the user's words; ``""`` if the request only refers to it
+        about: What to forget, in the user's own words; ``""`` if the request only refers to it
             indirectly.
         forgotten: Ids of the memories that were hidden, for ``restore``. The turn that contains the
             request is also hidden, and is included only if nothing else was found.
@@ -177,13 +177,13 @@ class Observation:
     Attributes:
         turns: The memories of the turns, in order; empty with ``keep=False``.
         learned: The statements that were stored or repeated, in order.
-        doubtful: Statements that ``observe`` was not sure about; ``rules.confirm`` stores such a
-            statement. A doubtful statement that gives a new value for something known is stored
-            anyway.
+        doubtful: Statements that ``observe`` was not sure about. To store such a statement, use
+            ``rules.confirm``. A doubtful statement that gives a new value for something already
+            known is stored anyway.
         forget: Requests to forget something, and the memories that they hid.
         feedback: Praise (``praised``) and criticism (``faulted``) of the assistant, in order.
         vetoed: Number of sentences rejected by a check, by reason.
-        skipped: Number of sentences that were skipped because they look pasted.
+        skipped: Number of sentences that were skipped because they appear to have been pasted.
         known: Whether all user messages had already been observed, in which case nothing was done.
         change: Number of the change for ``undo``; None if nothing changed. If the language model
             also contributed, ``undo(run=change)`` undoes both.

@@ -80,11 +80,12 @@ class Policy:
         text: The head followed by the tail.
         head: The part that stays the same, byte for byte, throughout a session: zones 1 to 5. Put
             it into the system message.
-        tail: The part for this moment and message: zones 6 to 10. Put it after the last message.
-        memories: The memories that it contains, in order.
+        tail: The part that depends on the current time and message: zones 6 to 10. Put it after the
+            last message.
+        memories: The memories that the policy contains, in order.
         dropped: The memories left out, each with its reason.
         conflicts: Pairs of rules that cannot both be followed; they are never resolved silently.
-        tokens: Estimated tokens of the text.
+        tokens: Estimated number of tokens in the text.
         fingerprint: Digest of the head; identical heads have the same digest.
         over_budget: Whether the locked rules alone exceed the budget of the head.
     """

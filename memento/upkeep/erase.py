@@ -95,8 +95,8 @@ class Erasure:
             it next, completes it.
         untouched: Files and folders in the store folder that do not belong to the store or cannot
             be identified; they were not changed.
-        not_reached: Copies that erasing cannot reach, including stores next to this one that a
-            restore or a salvage set aside, and unfinished files of killed processes.
+        not_reached: Copies that an erasure cannot reach. These include stores next to this one that
+            a restore or a salvage set aside, and unfinished files left by killed processes.
         locked: Ids of erased memories that were locked; a lock does not prevent an erasure.
     """
 

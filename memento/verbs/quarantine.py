@@ -46,10 +46,10 @@ class Quarantine(Part):
                 address, as in ``Source.uri``.
             newest_first: Reverse the order of arrival.
             limit: Maximum number of memories to return, 1 to 1,000,000.
-            offset: Number of memories to skip first, >= 0.
+            offset: Number of memories to skip, >= 0.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted.
+            InvalidInput: If an argument is invalid.
         """
         return self._view.listed(
             filters_of(self._view.engine.now(), statuses=Status.QUARANTINED, source=source),
@@ -64,7 +64,7 @@ class Quarantine(Part):
         If the memory is a value for a slot and became valid before the current value, it becomes
         part of the slot's history. If the memory has changed since you read it, it is not approved.
         It keeps its source, so it cannot become a rule or be pinned. Only people should call this:
-        an agent that can approve memories is as exposed as one without quarantine.
+        an agent that can approve memories gets no protection from the quarantine.
 
         Args:
             seen: The memory as you read it, or its id.
@@ -74,7 +74,7 @@ class Quarantine(Part):
         Raises:
             ChangedSince: If its version has changed or, when only an id is given, if its text ever
                 changed in quarantine.
-            NotFound: If this namespace has no such id.
+            NotFound: If no memory in this namespace has this id.
             InvalidInput: If it was rejected or forgotten, or one of its parents is quarantined.
             LockedMemory: If it would replace a locked memory.
         """
@@ -99,7 +99,7 @@ class Quarantine(Part):
 
         Raises:
             ChangedSince: If a memory has changed since; earlier transactions remain in effect.
-            NotFound: If this namespace has no such memory.
+            NotFound: If a memory is not in this namespace.
             InvalidInput: If ``seen`` contains anything but memories, or a memory cannot be
                 approved.
             LockedMemory: If a memory would replace a locked one.
@@ -119,7 +119,7 @@ class Quarantine(Part):
         """Forget a quarantined memory; ``restore`` returns it to quarantine.
 
         Raises:
-            NotFound: If this namespace has no such id.
+            NotFound: If no memory in this namespace has this id.
             InvalidInput: If the memory is not quarantined.
         """
         return self._view.change(
@@ -140,7 +140,7 @@ class Quarantine(Part):
 
         Raises:
             InvalidInput: If ``uri`` is not an address.
-            LockedMemory: If the user locked one of them; nothing was hidden.
+            LockedMemory: If the user locked one of the memories; nothing is hidden.
         """
         check_flag("dry_run", dry_run)
         address = self._address(uri)

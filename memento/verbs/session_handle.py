@@ -46,7 +46,7 @@ class SessionInfo:
     Attributes:
         id: Its name, the ``session`` of its memories.
         namespace: Labels of its namespace.
-        scope: Scope in which it applies; ``""`` is everywhere.
+        scope: Scope in which it applies; ``""`` means everywhere.
         goal: The task, or None.
         started_at: When it started, UTC.
         touched_at: When it was last written to, UTC, to the second.
@@ -116,7 +116,7 @@ class Resumption:
         learnt: Decisions, rules, preferences and plans of the session, oldest first.
         text: All of the above as a block for a prompt; the same content always produces the same
             text.
-        tokens: Tokens of the text.
+        tokens: Number of tokens in the text.
     """
 
     session: SessionInfo
