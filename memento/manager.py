@@ -302,10 +302,10 @@ class MemoryManager(Part):
         Raises:
             IdConflict: If ``id`` belongs to a memory with different content and ``replace`` is
                 False.
-            SecretFound: If it contains a secret, and ``Config.secrets`` is ``"reject"``.
+            SecretFound: If the content contains a secret and ``Config.secrets`` is ``"reject"``.
             UntrustedSource: If an untrusted ``source`` would add a rule, pin a memory or replace an
                 active one.
-            LockedMemory: If it would replace a locked memory.
+            LockedMemory: If the memory would replace a locked memory.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
@@ -438,8 +438,8 @@ class MemoryManager(Part):
             id: Id of the user's message in the conversation.
 
         Raises:
-            InvalidInput: Also if the mode requires a language model and ``Config.llm`` does not
-                specify a usable one.
+            InvalidInput: If an argument is invalid, or if the mode requires a language model and
+                ``Config.llm`` does not specify a usable one.
             MissingExtra: If the package of the language model is not installed.
             SecretFound: As for ``add``.
             TurnErased: If a turn was erased while it was being stored; nothing was stored.
@@ -896,9 +896,9 @@ class MemoryManager(Part):
                 report that it is wrong. None unlocks the memory. Only the user's memories can be
                 locked, and at most 100 of them can have the lock ``user``. ``store.erase`` also
                 removes locked memories.
-            source: Trust class of whoever makes the change; None for the user. From then on, the
-                memory is trusted no more than this source. If the user changes the text of an
-                accepted memory, its trust class becomes ``user``.
+            source: Trust class of the person or program that makes the change; None for the user.
+                From then on, the memory is trusted no more than this source is. If the user changes
+                the text of an accepted memory, its trust class becomes ``user``.
 
         Returns:
             The memory in its current state.
@@ -906,7 +906,7 @@ class MemoryManager(Part):
         Raises:
             LockedMemory: If the user locked the memory and ``lock`` does not unlock it.
             TooManyLocks: If 100 memories are already locked.
-            InvalidInput: Also if the memory is forgotten.
+            InvalidInput: If an argument is invalid, or the memory is forgotten.
             UntrustedSource: If ``source`` is untrusted or less trusted than the memory; or if a
                 memory from an untrusted source would become a rule or be pinned.
         """
@@ -958,7 +958,8 @@ class MemoryManager(Part):
             The new memory.
 
         Raises:
-            InvalidInput: Also if the memory is not active, has expired, or already has this text.
+            InvalidInput: If an argument is invalid, or the memory is not active, has expired, or
+                already has this text.
             LockedMemory: If a lock protects the memory from this source.
             SecretFound, UntrustedSource: As for ``add``.
 
@@ -982,7 +983,7 @@ class MemoryManager(Part):
 
         Args:
             id: The memory.
-            source: Trust class of whoever hides it; None for the user.
+            source: Trust class of the person or program that hides it; None for the user.
 
         Raises:
             LockedMemory: If the user locked it.
@@ -1006,7 +1007,7 @@ class MemoryManager(Part):
             Ids of the hidden memories, in order of arrival, for use with ``restore``.
 
         Raises:
-            InvalidInput: Also if no filter is given.
+            InvalidInput: If a filter is invalid, or no filter is given.
             LockedMemory: If the user locked one of the memories; nothing is hidden. Exclude it with
                 ``without``, or unlock it.
         """
@@ -1031,8 +1032,8 @@ class MemoryManager(Part):
         An active or quarantined memory is not changed.
 
         Raises:
-            InvalidInput: If it is superseded rather than forgotten. Use ``slots.revert`` to return
-                to the previous value of a slot; otherwise, add the text again.
+            InvalidInput: If the memory is superseded rather than forgotten. Use ``slots.revert`` to
+                return to the previous value of a slot; otherwise, add the text again.
         """
         return self._view.change(id, lambda work: change.restore(work, id), verb="restore")
 
@@ -1080,9 +1081,9 @@ class MemoryManager(Part):
         timeout: float | None = None,
         progress: Progress | None = None,
     ) -> bool:
-        """Write the snapshot of the short tier and, optionally, wait for the indexes.
+        """Write the short tier's snapshot and, optionally, wait for the indexes.
 
-        This is not needed to save memories: they are on disk when ``add`` returns.
+        You do not need to call this to save memories; they are on disk when ``add`` returns.
 
         Args:
             wait: Wait until every memory in the store is embedded and indexed.

@@ -43,7 +43,7 @@ for type checkers: a misspelt name is an error before the program runs."""
 
 
 class Tier(StrEnum):
-    """Which part of the store a memory is in."""
+    """The part of the store that a memory is in."""
 
     SHORT = "short"
     """The newest turns of a session, in a ring buffer in RAM."""
@@ -54,7 +54,7 @@ class Tier(StrEnum):
 
 
 class Kind(StrEnum):
-    """Kind of statement that a memory contains."""
+    """The kind of statement that a memory contains."""
 
     FACT = "fact"
     PREFERENCE = "preference"
@@ -87,7 +87,7 @@ class Status(StrEnum):
 
 
 class Trust(StrEnum):
-    """Trust class: where a memory comes from, which determines how far it is trusted.
+    """Trust class of a memory's source, which determines how far the memory is trusted.
 
     The user is trusted most, followed by the agent; the other three are trusted equally.
     """
@@ -131,7 +131,7 @@ class Trust(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a state of a memory ended; the glossary explains each."""
+    """Why a state of a memory ended; the glossary explains each reason."""
 
     UPDATED = "updated"
     REPLACED = "replaced"
@@ -165,7 +165,7 @@ class Reason(StrEnum):
 
 
 class Event(StrEnum):
-    """A kind of event in the log; the glossary explains each."""
+    """A kind of event in the log; the glossary explains each kind."""
 
     UPDATED = "updated"
     REPLACED = "replaced"
@@ -254,7 +254,7 @@ class Memory:
         importance: [0, 1].
         tags: Labels to filter by.
         metadata: A JSON object with the caller's custom fields.
-        source: Where it comes from.
+        source: Source of the memory.
         pinned: Whether it never fades.
         lock: ``user`` if nothing may change it until it is unlocked, ``promoted`` if only the user
             may replace it, or None.
@@ -475,10 +475,10 @@ class Hit:
         memory: The memory.
         score: Relevance within this answer, [0, 1]; larger is better.
         confidence: Estimated probability that this memory answers the query, [0, 1].
-        terms: Each piece of evidence with its contribution to the score, before scaling; also
+        terms: Contribution of each piece of evidence to the score, before scaling. Also contains
             ``use``, ``belief``, ``worth``, ``associated`` and ``levelled``, in nats, which affect
             the order but not the score.
-        ranks: The searches that found this memory, each with the rank of the memory in it (1 is
+        ranks: The searches that found this memory, each with the memory's rank in the results (1 is
             first).
         folded: Ids of near-identical memories that this hit stands for.
         passage: The relevant part of a long text, if the answer has a token budget and only this
@@ -493,8 +493,8 @@ class Hit:
             last of them was superseded, UTC; ``newer`` is then the memory that superseded it.
             Otherwise, None.
         belief: Estimated probability that the memory is right, (0, 1), from its source and the
-            feedback on it; see ``feedback.belief``. None in answers about an earlier moment
-            (``known_at``).
+            feedback on it; see ``feedback.belief``. None in the results of a query about an earlier
+            moment (``known_at``).
         fading: Whether it has faded because it was not used for a long time; such a memory is as
             easy to find as any other.
         beside: The first hits of the same answer, for use by ``feedback``; not displayed.
@@ -642,9 +642,9 @@ class Retrieval(Sequence[Hit]):
     Attributes:
         query: The query as given.
         hits: The hits, best first.
-        missing: The parts of the search that were unavailable, each with the reason: a tier, or
-            ``reranker``; also ``long`` while most memories are not embedded and are found only by
-            word search, and ``ledger`` if damaged memories were omitted.
+        missing: The parts of the search that were unavailable, each with the reason. A part is a
+            tier or ``reranker``. Also contains ``long`` while most memories are not yet embedded
+            and are found only by word search, and ``ledger`` if damaged memories were omitted.
         confidence: Estimated probability that the hits contain an answer, [0, 1]; 0 if there are
             none.
         took: Duration of each stage in seconds: ``embed`` (the query), ``rank``, ``read`` (the
@@ -776,7 +776,7 @@ class Version:
         valid_until: End of that period (exclusive), UTC; None if open.
         change: Number of the change that ended it, see ``changes``; None for the current state and
             for states that predate schema 9 or were imported.
-        by: Trust class of whoever made that change, or None.
+        by: Trust class of the person or program that made that change, or None.
     """
 
     version: int
@@ -963,7 +963,7 @@ class Belief:
 
 @dataclass(frozen=True, slots=True)
 class Strength:
-    """How much a memory was used, and how far it has faded.
+    """How much a memory has been used, and how far it has faded.
 
     Attributes:
         id: Identifier of the memory.
@@ -972,9 +972,9 @@ class Strength:
         need: Odds that it will be needed, >= 0, estimated from how often and how recently it was
             used.
         use: The effect of ``need`` on ranking, nats, [0, 2); 0 if it was never used.
-        retention: Share still remembered, [0, 1]; it falls with each day on which the namespace was
-            used but the memory was not.
-        stability: Number of such days after which 37 % remains; it grows with each spaced use.
+        retention: Share that is still remembered, [0, 1]. It falls with each day on which the
+            namespace was used but the memory was not.
+        stability: Number of such days after which 37 % remains. It grows with each spaced use.
         short: Short-term strength, [0, 2]; fades within weeks.
         long: Long-term strength, >= 0; grows from the short-term strength.
         worth: Mean outcome of the answers that it contributed to, [-1, 1]; 0 if unknown.

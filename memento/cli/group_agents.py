@@ -289,7 +289,7 @@ def onboard(
 ) -> Shown:
     """Learn from a repository: documents, history, outline.
 
-    Running the command again adds only what is new. Without --mine, text from the repository is
+    Running the command again adds only new content. Without --mine, text from the repository is
     quarantined until you approve it.
     """
     from memento.agents.onboard import onboard as read  # noqa: PLC0415 - used by this command only

@@ -52,7 +52,7 @@ def forget(
 ) -> Shown:
     """Hide memories; `memento restore` brings them back.
 
-    With --source, hides all memories from that address and those derived from them.
+    With --source, hides all memories from that address and all memories derived from them.
     """
     if (source is None) == (not ids) or (dry_run and source is None):
         raise InvalidInput("ID", "specify either ids or --source; --dry-run requires --source")

@@ -75,7 +75,7 @@ def set_(
         list[str] | None,
         option("--metadata", metavar="NAME=VALUE", help="Set a metadata field; -NAME removes it."),
     ] = None,
-    tier: Annotated[Tier | None, option("--tier", help="Tier to move it to.")] = None,
+    tier: Annotated[Tier | None, option("--tier", help="Tier to move the memory to.")] = None,
     kind: Annotated[Kind | None, option("--kind", help="Kind of statement.")] = None,
     importance: Annotated[
         float | None, option("--importance", help="Importance, from 0 to 1.")

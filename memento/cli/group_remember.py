@@ -82,7 +82,7 @@ def add(
     *,
     tier: Annotated[
         Tier | None,
-        option("--tier", help="Tier to store it in; based on importance if not specified."),
+        option("--tier", help="Tier to store the memory in; based on importance if not specified."),
     ] = None,
     kind: Annotated[Kind, option("--kind", help="Kind of statement.")] = Kind.FACT,
     importance: Annotated[
@@ -110,7 +110,7 @@ def add(
             "--expires-in",
             parser=seconds_of,
             metavar="TIME",
-            help="Hide it after this time: 90 (seconds), 15m, 12h, 7d.",
+            help="Hide the memory after this time: 90 (seconds), 15m, 12h, 7d.",
         ),
     ] = None,
     condition: Annotated[
@@ -126,10 +126,10 @@ def add(
     source: Annotated[
         str | None, option("--source", metavar="URI", help="URI of the source.")
     ] = None,
-    pin: Annotated[bool, option("--pin", help="Pin it, so it never fades.")] = False,
+    pin: Annotated[bool, option("--pin", help="Pin the memory, so it never fades.")] = False,
     supersedes: Annotated[
         list[str] | None,
-        option("--supersedes", help="Id of a memory that it replaces; repeatable."),
+        option("--supersedes", help="Id of a memory to replace; repeatable."),
     ] = None,
     id: Annotated[  # noqa: A002 - the field's own name
         str | None, option("--id", help="An id of your own, which makes retries safe.")

@@ -28,7 +28,7 @@ def policy(
     store: Store,
     *,
     scope: Annotated[
-        str, option("--scope", help="Scope the agent works in, such as project/x.")
+        str, option("--scope", help="Scope that the agent works in, such as project/x.")
     ] = "",
     message: Annotated[
         str | None, option("--for", metavar="MESSAGE", help="The user's last message.")
@@ -86,10 +86,12 @@ def direct(
         list[str], typer.Argument(metavar="RULE", help="One or more rules, each in quotes.")
     ],
     *,
-    scope: Annotated[str, option("--scope", help="Scope they apply to.")] = "",
-    lock: Annotated[bool, option("--lock", help="Allow only the user to change them.")] = False,
+    scope: Annotated[str, option("--scope", help="Scope that the rules apply to.")] = "",
+    lock: Annotated[
+        bool, option("--lock", help="Allow only the user to change the rules.")
+    ] = False,
     condition: Annotated[
-        str | None, option("--condition", help="When they apply, in plain language.")
+        str | None, option("--condition", help="When the rules apply, in plain language.")
     ] = None,
 ) -> Shown:
     """Add rules, which are stored exactly as written."""
@@ -143,7 +145,7 @@ def _waiting(memory: MemoryManager) -> str:
 def approve(
     memory: MemoryManager,
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="ID", help="Memory ids, or parts of ids.")
+        list[str] | None, typer.Argument(metavar="ID", help="Memory ids or parts of ids.")
     ] = None,
     *,
     version: Annotated[

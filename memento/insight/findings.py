@@ -103,8 +103,8 @@ class Moment:
 
     Attributes:
         at: When it happened, UTC.
-        what: ``occurred`` when it happened or was said; ``recorded`` when it was stored; otherwise
-            the ``Reason`` for which one of its states ended.
+        what: ``occurred`` if the event is that it happened or was said; ``recorded`` if it is that
+            the memory was stored; otherwise, the ``Reason`` why a state of the memory ended.
         memory: The memory in its current state.
         text: Its text at that time.
     """

@@ -132,14 +132,15 @@ class Assistance:
     Attributes:
         mode: ``assist`` or ``full``.
         model: Name of the model.
-        sent: Number of user messages sent to it.
-        unsent: Number of messages that should have been sent to it but were not; see ``failure``.
-        accepted: Number of sentences that were learned because it selected them.
-        dropped: Number of items in its replies that were ignored, by reason; see
+        sent: Number of user messages sent to the model.
+        unsent: Number of messages that should have been sent to the model but were not; see
+            ``failure``.
+        accepted: Number of sentences that were learned because the model selected them.
+        dropped: Number of items in the model's replies that were ignored, by reason; see
             ``memento.observe.pointing``.
         failure: Why the model could not finish, see ``SynthesisFailed``; ``full`` if too many
-            messages are waiting for it; None if nothing failed. Messages that were not sent to it
-            were processed without it.
+            messages are waiting for it; None if nothing failed. Messages that were not sent to the
+            model were processed without it.
         problem: A description of the failure, or ``""``.
         calls: Number of requests sent.
         tokens_in: Number of tokens sent.

@@ -87,8 +87,8 @@ class Erasure:
             ``derived=False``, only the articles that a sleep wrote from them.
         at: Time of the erasure, UTC.
         dry_run: Whether nothing was changed.
-        rows: Number of deleted rows, by table. If very many memories are erased, rows deleted by
-            other processes are not included.
+        rows: Number of deleted rows, by table. If a very large number of memories is erased, rows
+            deleted by other processes are not included.
         removed: Files and folders of the store that were removed.
         rewritten: Files of the store that were rewritten.
         pending: Each unfinished step with the reason. The process that has the store open, or opens

@@ -85,10 +85,10 @@ class Documents(Part):
         """Store the contents of files: notes, tables, and exports of chats or memory systems.
 
         Each memory gets an id derived from its id in the file, or from its text. Ingesting the same
-        file again therefore adds nothing, a later export of a chat adds only what is new, and an
-        interrupted call can be completed by repeating it. Sentences that were erased, forgotten,
-        corrected or reworded in the store are omitted, as in ``add_many``. Notes are linked to the
-        notes that they reference with ``[[links]]``.
+        file again therefore adds nothing. A later export of a chat adds only new messages. To
+        complete an interrupted call, repeat it. Sentences that were erased, forgotten, corrected or
+        reworded in the store are omitted, as in ``add_many``. Notes are linked to the notes that
+        they reference with ``[[links]]``.
 
         Args:
             survey: The result of ``memento.ingest.survey`` for the files.
@@ -99,7 +99,7 @@ class Documents(Part):
 
         Raises:
             InvalidInput: If ``survey`` is not such a result.
-            SecretFound: If it contains a secret, and ``Config.secrets`` is ``"reject"``.
+            SecretFound: If the content contains a secret and ``Config.secrets`` is ``"reject"``.
             StoreError: If the write fails.
 
         >>> import tempfile
@@ -171,7 +171,7 @@ class Documents(Part):
             importance: Importance, [0, 1]; None to estimate it for each part.
             scope: Where it applies.
             actor: Who wrote it.
-            source: Where it comes from; None for the user.
+            source: Source of the text; None for the user.
             tags: Labels to filter by.
             metadata: A JSON object with custom fields.
             occurred_at: When it was written (timezone-aware); None for now.
@@ -185,7 +185,7 @@ class Documents(Part):
         Raises:
             InvalidInput: If a value is invalid, the file cannot be read, or the file is a
                 conversation (to read conversations, use ``memento.ingest.read``).
-            SecretFound: If it contains a secret, and ``Config.secrets`` is ``"reject"``.
+            SecretFound: If the content contains a secret and ``Config.secrets`` is ``"reject"``.
             StoreError: If the write fails.
 
         >>> import tempfile

@@ -226,9 +226,10 @@ class Feedback(Part):
         return self._look(id, self._belief)
 
     def strength(self, id: str) -> Strength:  # noqa: A002 - the field's own name
-        """Return how much a memory was used and how far it has faded.
+        """Return how much a memory has been used and how far it has faded.
 
-        A memory that was never used, rated or shown has a use and a worth of 0, whatever its age.
+        A memory that was never used, rated or shown has a ``use`` and a ``worth`` of 0, regardless
+        of its age.
 
         Raises:
             NotFound: If no memory in this namespace has this id.
@@ -406,7 +407,7 @@ class Feedback(Part):
         Args:
             loop: The turn, or its id.
             outcome: How well it went, from -1 (harmful) to 1 (as desired); None for no verdict.
-            source: Trust class of whoever gives the outcome; see ``rate``.
+            source: Trust class of the person or program that gives the outcome; see ``rate``.
 
         Returns:
             Ids of the memories among which the outcome was divided, best first.
@@ -526,7 +527,7 @@ class Loop:
             value: How well it went, from -1 (harmful) to 1 (as desired). The outcome is divided
                 among the memories shown, by rank.
             correction: The correct answer; it is added as a memory.
-            source: Trust class of whoever gives the outcome; see ``rate``.
+            source: Trust class of the person or program that gives the outcome; see ``rate``.
 
         Returns:
             The memory that was added, or None.

@@ -75,8 +75,9 @@ class Quarantine(Part):
             ChangedSince: If its version has changed or, when only an id is given, if its text ever
                 changed in quarantine.
             NotFound: If no memory in this namespace has this id.
-            InvalidInput: If it was rejected or forgotten, or one of its parents is quarantined.
-            LockedMemory: If it would replace a locked memory.
+            InvalidInput: If the memory was rejected or forgotten, or one of its parents is
+                quarantined.
+            LockedMemory: If the memory would replace a locked memory.
         """
         read = None if version is None else check_count("version", version)
         memory_id = check_id(seen.id if isinstance(seen, Memory) else seen)
@@ -127,7 +128,7 @@ class Quarantine(Part):
         )
 
     def forget_source(self, uri: str, *, dry_run: bool = False) -> Memories:
-        """Hide all memories from a source and those derived from them; see ``restore_source``.
+        """Hide a source's memories and everything derived from them; see ``restore_source``.
 
         As in ``forget_many``, each transaction changes a few hundred memories.
 
@@ -162,7 +163,7 @@ class Quarantine(Part):
     def restore_source(self, uri: str) -> Memories:
         """Undo ``forget_source``: each memory returns to its earlier status.
 
-        Memories that were forgotten or rejected separately stay hidden.
+        Memories that were forgotten or rejected individually stay hidden.
 
         Raises:
             InvalidInput: If ``uri`` is not an address.

@@ -487,9 +487,9 @@ class Rules(Part):
                 ``scope`` or ``tags``.
 
         Raises:
-            InvalidInput: If it is not a candidate, or a value is invalid.
+            InvalidInput: If ``candidate`` is not a candidate, or a value is invalid.
             TypeError: If ``changes`` contains any other name.
-            LockedMemory: If it would replace a locked memory.
+            LockedMemory: If the memory would replace a locked memory.
             StoreError: If the write fails.
         """
         return Learning(self._view).confirm(candidate, changes)

@@ -194,7 +194,7 @@ class Scopes(Part):
 
         Raises:
             InvalidInput: If a value is invalid, or an alias refers to another scope.
-            SecretFound: If it contains a secret, and ``Config.secrets`` is ``"reject"``.
+            SecretFound: If the content contains a secret and ``Config.secrets`` is ``"reject"``.
             StoreError: If the write fails.
 
         >>> import tempfile

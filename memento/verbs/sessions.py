@@ -85,7 +85,7 @@ class Session(Named):
         """The session in its current state.
 
         Raises:
-            InvalidInput: If it was never started, or was erased.
+            InvalidInput: If the session was never started or was erased.
         """
         return self._sessions.info(self.id)
 
@@ -245,7 +245,7 @@ class Sessions(Part):
 
         Raises:
             InvalidInput: If an argument is invalid.
-            SecretFound: If it contains a secret, and ``Config.secrets`` is ``"reject"``.
+            SecretFound: If the content contains a secret and ``Config.secrets`` is ``"reject"``.
             StoreError: If the write fails.
         """
         name = session_handle.name_of(session)
@@ -342,7 +342,7 @@ class Sessions(Part):
         """Return the current state of a session.
 
         Raises:
-            InvalidInput: If it was never started, or was erased.
+            InvalidInput: If the session was never started or was erased.
         """
         name = short_name("session", session)
         found = self._view.ask(lambda c, ns: rows.find(c, ns, name))

@@ -54,8 +54,8 @@ class Sleep(Part):
         quarantined memories, and tiers that the caller chose, are not changed.
 
         Args:
-            seconds: Seconds after which no new step starts, up to a day; at least one transaction
-                is always carried out.
+            seconds: Number of seconds after which no new step starts, up to a day. At least one
+                transaction is always carried out.
             rows: Maximum number of memories to change, counting a group of duplicates as one; None
                 for no limit.
             steps: A subset of ``fold``, ``duplicates``, ``articles``, ``tiers``, ``archive``,
@@ -154,12 +154,11 @@ class Sleep(Part):
 
         ``retrieve(include_archived=True)`` finds it, and so does a query that contains its key or
         an alias. It keeps its text and its vector. ``sleep.unarchive``, ``undo``, and feedback that
-        it was used or is right make it active again. A memory that is already archived is not
-        changed.
+        it was used or is right make it active again. An archived memory is not changed.
 
         Raises:
             NotFound: If no memory in this namespace has this id.
-            InvalidInput: If it is not active.
+            InvalidInput: If the memory is not active.
             LockedMemory: If the user locked it.
 
         >>> import tempfile
@@ -183,7 +182,7 @@ class Sleep(Part):
 
         Raises:
             NotFound: If no memory in this namespace has this id.
-            InvalidInput: If it is neither archived nor active.
+            InvalidInput: If the memory is neither archived nor active.
         """
         return self._view.change(id, lambda work: change.unarchive(work, id), verb="unarchive")
 

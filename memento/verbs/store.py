@@ -289,8 +289,9 @@ class Store(Part):
 
         Args:
             folder: The folder, outside the store folder; created if missing.
-            trust: Trust class of whoever edits the notes. If it is not the user, new notes are
-                treated as added from that source, and no note can change a more trusted memory.
+            trust: Trust class of the people or programs that edit the notes. If it is not the user,
+                new notes are treated as added from that source, and no note can change a more
+                trusted memory.
             allow_deletes: Whether to forget the memories of missing notes even if more than 5 notes
                 and more than a fifth of all notes are missing, as in a partially copied folder.
             dry_run: Only report what would be done.
@@ -388,7 +389,7 @@ class Store(Part):
     ) -> Erasure:
         """Permanently remove this namespace's memories from every file in the store.
 
-        Text, versions, index entries, vectors, links, events and every copy in the store folder are
+        Text, versions, index entries, vectors, links, events and all copies in the store folder are
         removed and cannot be recovered. Memories of every status can be erased. To hide memories
         reversibly, use ``forget``. The Chroma folder is removed and rebuilt in the background.
 
@@ -454,7 +455,7 @@ class Store(Part):
         Raises:
             NotFound: If no id in this namespace matches.
             AmbiguousId: If several ids match.
-            InvalidInput: If it is not an id.
+            InvalidInput: If ``short`` is not an id.
         """
         part = check_id(short)
         ns = self._view.known_namespace(part)
@@ -484,7 +485,7 @@ class Store(Part):
         return [row.id for row in swept]
 
     def touch(self, ids: str | Sequence[str], expires_in: timedelta | float | None) -> list[str]:
-        """Set a new expiry for memories without creating a new version.
+        """Set a new expiry for memories without creating new versions.
 
         As in ``forget_many``, each transaction changes a few hundred memories.
 
@@ -514,7 +515,7 @@ class Store(Part):
         return [row.id for row in touched]
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts with the manager's embedder, in the same way as its memories.
+        """Embed texts with the manager's embedder, in the same way as memories.
 
         Args:
             texts: Any number of non-empty texts.
