@@ -120,8 +120,9 @@ class MemoryManager(Part):
     The store is a folder on disk that several processes can open at the same time. All methods are
     thread-safe. Use the manager as a context manager, or call ``close``; an unreferenced manager is
     closed automatically. Every method raises ``InvalidInput``, without writing anything, if an
-    argument is invalid; ``NotFound`` if the namespace does not contain an id; and ``StoreError`` if
-    the store cannot be read or written. The methods below list only additional errors.
+    argument is invalid; ``NotFound`` if the namespace does not contain the specified id; and
+    ``StoreError`` if the store cannot be read or written. The methods below list only additional
+    errors.
 
     Which method to call:
 
@@ -267,7 +268,7 @@ class MemoryManager(Part):
             aliases: Alternative names that can be used to find it.
             scope: Scope in which it applies, as a path such as ``project/alpha``; ``""`` means
                 everywhere.
-            session: Conversation it belongs to.
+            session: Conversation that it belongs to.
             actor: Who said it.
             role: Chat role of the speaker: ``user``, ``assistant``, ``tool`` ...
             source: Source of the memory: a trust class or a ``Source``; None for the user. A memory
@@ -396,7 +397,7 @@ class MemoryManager(Part):
         mode: str | None = None,
         id: str | None = None,  # noqa: A002 - the field's own name, as in Memory.id
     ) -> Observation:
-        """Store a turn of a conversation and learn from what the user says.
+        """Store a conversation turn and learn from what the user says.
 
         The turns are stored as with ``keep``. Statements in the user's messages that are worth
         remembering become memories: facts about the user, preferences, rules, corrections,
@@ -440,7 +441,7 @@ class MemoryManager(Part):
         Raises:
             InvalidInput: If an argument is invalid, or if the mode requires a language model and
                 ``Config.llm`` does not specify a usable one.
-            MissingExtra: If the package of the language model is not installed.
+            MissingExtra: If the language model's package is not installed.
             SecretFound: As for ``add``.
             TurnErased: If a turn was erased while it was being stored; nothing was stored.
 
@@ -561,7 +562,7 @@ class MemoryManager(Part):
         Args:
             messages: The conversation so far, as for ``keep``, ending with the message to answer. A
                 single string is a query outside any conversation.
-            session: Name of the conversation; memories of all sessions are searched.
+            session: Name of the conversation; memories from all sessions are searched.
             k: Maximum number of memories, 1 to 10,000.
             tokens: Maximum number of tokens in the block, as for ``prompt``; None for no limit.
             min_confidence: Minimum probability that a hit is an answer, [0, 1]; None for
@@ -572,7 +573,7 @@ class MemoryManager(Part):
             wait: As for ``retrieve``.
             record: Record in the event log which memories the block shows.
             filters: Return only memories that match; see ``Filtering``. ``without`` excludes
-                memories in addition to those of the conversation.
+                memories in addition to those in the conversation.
 
         Returns:
             The block and the hits that it shows.
@@ -670,8 +671,8 @@ class MemoryManager(Part):
             shared: Also search scopes that other namespaces share with this one (see
                 ``scopes.share``). This does not apply with ``known_at``, ``as_of`` or ``session``.
                 ``Hit.shared`` marks such hits.
-            filters: Only memories that match: ``scope``, ``within``, ``kind``, ``tag`` and more;
-                see ``Filtering``.
+            filters: Return only memories that match: ``scope``, ``within``, ``kind``, ``tag`` and
+                more; see ``Filtering``.
 
         Returns:
             Hits, best first; ``missing`` lists the parts of the search that were unavailable.
@@ -724,10 +725,10 @@ class MemoryManager(Part):
         are data, and stored text can neither close nor forge the tags around the block; see
         ``memento.prompt.rendering``.
 
-        From a memory of more than 1,000 characters (``RetrieveConfig.long``), the block shows the
-        one or two relevant passages, with ``…`` for omitted text. A shorter memory is cut only if
-        it does not fit otherwise. With a very small budget, the notice is shorter. Below about 40
-        tokens, the block is empty and a warning is logged.
+        For a memory longer than 1,000 characters (``RetrieveConfig.long``), the block shows only
+        the one or two relevant passages, with ``…`` in place of omitted text. A shorter memory is
+        shortened only if it would not fit otherwise. With a very small budget, the notice is
+        shorter. Below about 40 tokens, the block is empty and a warning is logged.
 
         Args:
             query: The query, in natural language.
@@ -948,7 +949,7 @@ class MemoryManager(Part):
         Args:
             id: Id of the memory; it must be active.
             text: The correct statement.
-            source: Who makes the correction; None for the user. If the source is untrusted, the new
+            source: Source of the correction; None for the user. If the source is untrusted, the new
                 memory is quarantined and replaces the old one once approved. If it is less trusted
                 than the old memory, both memories remain active until the user resolves the
                 conflict.
@@ -986,7 +987,7 @@ class MemoryManager(Part):
             source: Trust class of the person or program that hides it; None for the user.
 
         Raises:
-            LockedMemory: If the user locked it.
+            LockedMemory: If the user locked the memory.
             UntrustedSource: If ``source`` is untrusted or less trusted than the memory.
         """
         return self._view.forget(
@@ -1053,7 +1054,7 @@ class MemoryManager(Part):
         undone, or it would become the 101st locked memory.
 
         Args:
-            change: Number of the change, see ``changes.list``.
+            change: Number of the change; see ``changes.list``.
             run: Number of a run to undo instead: all of its changes, newest first, each in its own
                 transaction.
             force: Also undo later changes that would prevent the undo.

@@ -407,9 +407,9 @@ class Related:
             ``contradicts`` and ``echoes``, statements that were compared, the later one first;
             ``resolved``, a settled pair; ``quotes``, an article and a memory that it quotes.
             Imported links may have other names.
-        outgoing: Whether the link leads from the memory that was passed to ``memory``. For
-            ``supersedes``, True means that the passed memory supersedes ``memory``, and False the
-            reverse.
+        outgoing: True if the link leads to ``memory`` from the memory whose id was passed, False if
+            it leads the other way. For ``supersedes``, True means that the memory whose id was
+            passed supersedes ``memory``.
     """
 
     memory: Memory

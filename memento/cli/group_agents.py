@@ -39,7 +39,9 @@ def mcp(
     *,
     scope: Annotated[
         str | None,
-        option("--scope", help="Scope the agent works in. Default: the current folder's project."),
+        option(
+            "--scope", help="Scope that the agent works in. Default: the current folder's project."
+        ),
     ] = None,
     everywhere: Annotated[
         bool, option("--everywhere", help="Use no scope, regardless of the folder.")
@@ -80,12 +82,12 @@ def mcp(
     """Run an MCP server for an agent.
 
     The server uses standard input and output, and runs until the agent disconnects. All agents that
-    use a store share one process, which keeps the store open. The first agent starts this process;
-    it exits when no agent has used it for a while.
+    use a store share one process, which keeps the store open. The first agent starts this process,
+    which exits when no agent has used it for a while.
 
     With --http, which requires the mcp extra, the server runs until you stop the command, and
-    serves only clients that have a token. A token is bound to the namespace, scope, --read-only and
-    --trust that were specified with --add-token.
+    serves only clients that have a token. A token is bound to the namespace, the scope and the
+    --read-only and --trust options that were specified with --add-token.
     """
     if add_token:
         _add_token(store, add_token, scope or "", trust, read_only=read_only)
@@ -148,7 +150,9 @@ def init(
         bool,
         option("--here", help="Create a store for the current folder, agent_memory."),
     ] = False,
-    yes: Annotated[bool, option("--yes", "-y", help="Set up the agents without asking.")] = False,
+    yes: Annotated[
+        bool, option("--yes", "-y", help="Set up the agents without asking for confirmation.")
+    ] = False,
 ) -> Shown:
     """Create the store and set up the agents found here.
 
@@ -287,7 +291,7 @@ def onboard(
         option("--scope", help="Scope of the new memories. Default: the folder's project."),
     ] = None,
 ) -> Shown:
-    """Learn from a repository: documents, history, outline.
+    """Learn from a repository's documents, history and outline.
 
     Running the command again adds only new content. Without --mine, text from the repository is
     quarantined until you approve it.

@@ -235,7 +235,7 @@ def undo(
     """Undo the last change or a specific change.
 
     Without a number, the command shows what it will do and asks for confirmation. To redo a change,
-    undo the undo. Memories that have changed again since then are left unchanged; if that applies
+    undo the undo. Memories that have changed again since then are left unchanged. If this applies
     to all of them, the exit status is 1.
     """
     if sum(one is not None for one in (change, run, key)) > 1:

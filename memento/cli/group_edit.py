@@ -81,7 +81,7 @@ def set_(
         float | None, option("--importance", help="Importance, from 0 to 1.")
     ] = None,
     scope: Annotated[
-        str | None, option("--scope", help="Scope it applies to; '' for everywhere.")
+        str | None, option("--scope", help="Scope that it applies to; '' for everywhere.")
     ] = None,
     key: Annotated[
         str | None,
@@ -221,7 +221,7 @@ def _rekeyed(memory: MemoryManager, old: Memory, key: str) -> Memory:
 def edit(memory: MemoryManager, id: Id) -> Shown:  # noqa: A002 - the field's own name
     """Change a memory in your editor.
 
-    Opens the memory's fields and text in $VISUAL or $EDITOR, and applies your changes when the
+    Opens the memory's fields and text in $VISUAL or $EDITOR and applies your changes when the
     editor exits. If the file is unchanged or empty, nothing happens. `memento undo` undoes the
     edit.
     """

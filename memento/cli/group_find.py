@@ -272,7 +272,7 @@ def show(
     as_of: AsOf = None,
     known_at: KnownAt = None,
 ) -> Shown:
-    """Show everything about one memory.
+    """Show everything about a memory.
 
     Shows the fields, earlier states and related memories of a memory with any status. For a key,
     shows the current value; with --as-of or --known-at, shows an earlier value. If there is no such

@@ -98,7 +98,7 @@ def dossier(memory: MemoryManager, topic: Query) -> Shown:
 def health(memory: MemoryManager, *, within: Below = None) -> Shown:
     """Show which memories need attention.
 
-    Lists conflicts, and memories that are overdue, were never used or have no source.
+    Lists conflicts and memories that are overdue, were never used or have no source.
     """
     return explained(memory.insight.health(within))
 

@@ -135,8 +135,8 @@ def export(
     The file is in JSON Lines format, which other programs can read and `memento import` can load.
     With --format, writes the active memories in one namespace in another program's format.
 
-    All namespaces are written unless --namespace or MEMENTO_NAMESPACE specifies one. If the export
-    goes to stdout, the output of --json goes to stderr.
+    All namespaces are written unless you specify one with --namespace or MEMENTO_NAMESPACE. If the
+    export goes to stdout, the output of --json goes to stderr.
 
     With --vault, each memory becomes a Markdown note in a folder. Edit the notes with any editor
     and run the command again to apply the changes from both sides. Before changing memories, the
@@ -404,9 +404,9 @@ def doctor(
     """Check the store for damage and repair what it can.
 
     The exit status is 1 if any check failed. Only derived data is repaired; memories are never
-    changed. Damaged memories are listed for all namespaces unless --namespace or MEMENTO_NAMESPACE
-    specifies one. If the ledger is damaged or cannot be opened, close the store in every process
-    and use --salvage; the damaged store is kept beside the new one.
+    changed. Damaged memories are listed for all namespaces unless you specify one with --namespace
+    or MEMENTO_NAMESPACE. If the ledger is damaged or cannot be opened, close the store in every
+    process and use --salvage. The damaged store is kept next to the new one.
     """
     if agents + anew + rescue > 1:
         raise InvalidInput("--salvage", "use only one of --agents, --reindex and --salvage")

@@ -221,14 +221,14 @@ def ingest(
     document: Annotated[
         bool,
         option(
-            "--document", help="Track the file: hide memories whose text it no longer contains."
+            "--document", help="Track the file, and hide memories whose text it no longer contains."
         ),
     ] = False,
     wait: Annotated[
         bool, option("--wait/--no-wait", help="Wait until everything is indexed.")
     ] = True,
 ) -> Shown:
-    """Remember files: notes, chats, exports, tables.
+    """Remember files: notes, chats, exports and tables.
 
     The format is detected from the content of each file. The whole file is checked before anything
     is written. If ingestion is interrupted, run the command again to add only what is missing.

@@ -55,7 +55,8 @@ def end(
     *,
     outcome: Annotated[str | None, option("--outcome", help="How the session ended.")] = None,
     summary: Annotated[
-        str | None, option("--summary", help="Summary to keep. Default: an extract of the session.")
+        str | None,
+        option("--summary", help="Summary to store. Default: an extract from the session."),
     ] = None,
 ) -> Shown:
     """End a session and store a summary of it as a memory."""
@@ -95,10 +96,10 @@ def checkpoint(
     *,
     goal: Annotated[str | None, option("--goal", help="The task in one sentence.")] = None,
     done: Annotated[
-        list[str] | None, option("--done", help="A step that is done; repeatable.")
+        list[str] | None, option("--done", help="A completed step; repeatable.")
     ] = None,
     next: Annotated[  # noqa: A002 - what comes next
-        list[str] | None, option("--next", help="A step that comes next; repeatable.")
+        list[str] | None, option("--next", help="A next step; repeatable.")
     ] = None,
     blocked: Annotated[
         list[str] | None, option("--blocked", help="Something that blocks the work; repeatable.")

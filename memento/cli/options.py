@@ -165,7 +165,7 @@ EmbedderName = Annotated[
     ),
 ]
 AsJson = Annotated[bool, option("--json", help="Print JSON.")]
-Scope = Annotated[str, option("--scope", help="Scope it applies to, such as project/x.")]
+Scope = Annotated[str, option("--scope", help="Scope that it applies to, such as project/x.")]
 Scopes = Annotated[
     list[str] | None, option("--scope", help="Only memories that apply in this scope; repeatable.")
 ]

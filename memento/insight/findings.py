@@ -18,7 +18,7 @@ class Chain:
     Attributes:
         facts: The memories, in order; the chain leads to the last one.
         names: For each memory, the name that led to it, in lower case and without accents. The
-            first name is in the question, and each further name is in the previous memory.
+            first name is in the question, and each subsequent name is in the previous memory.
         confidence: How well the chain fits the question, [0, 1]; comparable only among chains for
             the same question.
     """
@@ -53,7 +53,7 @@ class Reasoning:
         names: The names in the question that occur in memories.
         chains: Chains of evidence, best first; no chain is part of another.
         conflicts: Memories in the chains that are contradicted by other memories.
-        gaps: Words of the question that no chain covers.
+        gaps: Words in the question that no chain covers.
         hits: The result of ``retrieve`` if there is no chain; otherwise None.
     """
 

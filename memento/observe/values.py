@@ -176,7 +176,7 @@ class Observation:
     """The result of ``observe``.
 
     Attributes:
-        turns: The memories of the turns, in order; empty with ``keep=False``.
+        turns: The memories that contain the turns, in order; empty with ``keep=False``.
         learned: The statements that were stored or repeated, in order.
         doubtful: Statements that ``observe`` was not sure about. To store such a statement, use
             ``rules.confirm``. A doubtful statement that gives a new value for something already

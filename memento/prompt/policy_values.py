@@ -45,7 +45,7 @@ class Dropped:
     Attributes:
         id: Its id.
         zone: The zone in which it would appear.
-        reason: Why: ``budget`` or ``conflict``.
+        reason: The reason: ``budget`` or ``conflict``.
     """
 
     id: str

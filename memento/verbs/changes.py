@@ -201,7 +201,7 @@ class Changes(Part):
     """Changes to memories: ``memory.changes``. To undo a change, use ``memory.undo``."""
 
     def head(self, id: str) -> Memory:  # noqa: A002 - the field's own name
-        """Return the newest memory in a chain of superseded memories.
+        """Return the newest memory in a chain of memories that superseded one another.
 
         Args:
             id: Id of a memory. If no memory superseded it, it is itself the head.
@@ -223,7 +223,8 @@ class Changes(Part):
 
         Args:
             key_or_id: The key of a slot, or the id of a memory. For a memory with a key, the values
-                of its slot are returned; for any other memory, its chain of superseded memories.
+                of its slot are returned; for any other memory, the memories in its chain are
+                returned.
             scope: Scope of the slot, if a key is given; only this exact scope is searched.
 
         Returns:
@@ -343,7 +344,7 @@ class Changes(Part):
         """Return every state of a memory, oldest first, ending with the current state.
 
         Args:
-            id: Id of a memory, regardless of its status.
+            id: Id of a memory, which may have any status.
             chain: Whether to include the whole chain of memories that superseded it or that it
                 superseded. Their states are grouped by memory, oldest first.
 

@@ -335,7 +335,7 @@ class Feedback(Part):
         without an outcome.
 
         Args:
-            session: Conversation it belongs to.
+            session: Conversation that it belongs to.
             timeout: Seconds until it expires, up to a day.
 
         Returns:
@@ -377,7 +377,7 @@ class Feedback(Part):
         """Open a turn in a ``with`` statement, to rate several answers by a single outcome.
 
         Args:
-            session: Conversation it belongs to.
+            session: Conversation that it belongs to.
             timeout: Seconds until it expires, up to a day.
 
         Raises:
@@ -406,7 +406,7 @@ class Feedback(Part):
 
         Args:
             loop: The turn, or its id.
-            outcome: How well it went, from -1 (harmful) to 1 (as desired); None for no verdict.
+            outcome: Outcome of the turn, from -1 (harmful) to 1 (as desired); None for no verdict.
             source: Trust class of the person or program that gives the outcome; see ``rate``.
 
         Returns:

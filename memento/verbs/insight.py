@@ -139,7 +139,7 @@ class Insight(Part):
     """Overviews of many memories, and views of the past: ``memory.insight``."""
 
     def snapshot(self, at: datetime) -> Snapshot:
-        """Return a view of the namespace at a moment: ``list``, ``retrieve`` and ``policy``.
+        """Return a view of the namespace at a moment, with ``list``, ``retrieve`` and ``policy``.
 
         Memories that have been erased, or that are or were in quarantine, are not included.
 
@@ -229,7 +229,7 @@ class Insight(Part):
         return Dossier(topic, kept, found.confidence)
 
     def health(self, scope: str | None = None) -> Health:
-        """Report conflicts, and memories that are overdue, never used or without a source.
+        """Report conflicts, and memories that are overdue, were never used or have no source.
 
         Args:
             scope: Only memories at this scope or below it; None for all.

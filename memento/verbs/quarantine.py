@@ -63,8 +63,8 @@ class Quarantine(Part):
 
         If the memory is a value for a slot and became valid before the current value, it becomes
         part of the slot's history. If the memory has changed since you read it, it is not approved.
-        It keeps its source, so it cannot become a rule or be pinned. Only people should call this:
-        an agent that can approve memories gets no protection from the quarantine.
+        An approved memory keeps its source, so it cannot become a rule or be pinned. Only people
+        should call this: an agent that can approve memories gets no protection from the quarantine.
 
         Args:
             seen: The memory as you read it, or its id.

@@ -482,7 +482,7 @@ class Rules(Part):
         """Store a statement that ``observe`` was not sure about.
 
         Args:
-            candidate: One of ``Observation.doubtful``.
+            candidate: An item in ``Observation.doubtful``.
             changes: New values for its ``text``, ``kind``, ``key``, ``condition``, ``due_at``,
                 ``scope`` or ``tags``.
 

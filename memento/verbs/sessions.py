@@ -147,7 +147,7 @@ class Sessions(Part):
 
         Args:
             id: Name of the session; None for a new session. An existing session is continued, even
-                if it had ended.
+                if it has ended.
             goal: The task in one sentence; None to leave it unchanged.
             scope: Scope in which it applies, as a path; ``""`` to leave it unchanged.
 

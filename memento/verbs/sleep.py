@@ -138,7 +138,7 @@ class Sleep(Part):
         ]
 
     def anomalies(self, since: datetime | None = None) -> list[Anomaly]:
-        """List days with far more or far less activity than the previous 30 active days.
+        """List days with far more or far less activity than on the previous 30 active days.
 
         Args:
             since: A moment on the first day to include (timezone-aware); None for all days.
@@ -159,7 +159,7 @@ class Sleep(Part):
         Raises:
             NotFound: If no memory in this namespace has this id.
             InvalidInput: If the memory is not active.
-            LockedMemory: If the user locked it.
+            LockedMemory: If the user locked the memory.
 
         >>> import tempfile
         >>> from memento import MemoryManager

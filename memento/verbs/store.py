@@ -130,7 +130,7 @@ class Store(Part):
         ``memento.upkeep.backup.restore`` restores a store from it.
 
         Args:
-            file: Name of the backup file, outside the store folder.
+            file: Name of the backup file, which must be outside the store folder.
             overwrite: Replace an existing file.
 
         Raises:
@@ -288,7 +288,8 @@ class Store(Part):
         call completes it.
 
         Args:
-            folder: The folder, outside the store folder; created if missing.
+            folder: The folder, which must be outside the store folder; created if it does not
+                exist.
             trust: Trust class of the people or programs that edit the notes. If it is not the user,
                 new notes are treated as added from that source, and no note can change a more
                 trusted memory.

@@ -155,7 +155,7 @@ def values(payload: bytes) -> tuple[Value, ...]:
     """Read the columns of a record; ``ValueError`` if it is not one."""
     length, at = varint(payload, 0)
     if not at <= length <= len(payload):
-        raise ValueError("no record")
+        raise ValueError("corrupt record: invalid header length")
     found, body = [], length
     while at < length:
         kind, at = varint(payload, at)
@@ -163,7 +163,7 @@ def values(payload: bytes) -> tuple[Value, ...]:
         found.append(value)
         body += size
     if body != len(payload):
-        raise ValueError("no record")
+        raise ValueError("corrupt record: inconsistent column sizes")
     return tuple(found)
 
 
