@@ -483,7 +483,7 @@ class AsyncStore(AsyncPart[Store]):
 
     @property
     def prompt_confidence(self) -> float:
-        """Default of ``min_confidence`` for ``prompt`` and for adapters that fill a prompt."""
+        """Default ``min_confidence`` for ``prompt`` and for adapters that fill a prompt."""
         return self._sync.prompt_confidence
 
     @property

@@ -1107,7 +1107,7 @@ class MemoryManager(Part):
         )
 
     def close(self) -> None:
-        """Close the store for all views of this manager. Calling it again does nothing.
+        """Close the store for all views of this manager. Calling this method again does nothing.
 
         Other managers that this process has opened on the same folder stay open. The files are
         closed when the last manager is closed.

@@ -217,7 +217,7 @@ class Event(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a memory comes from.
+    """The source of a memory.
 
     Attributes:
         kind: Trust class. For a derived memory, the least trusted class among its own source and
@@ -246,7 +246,7 @@ class Memory:
         kind: Kind of statement.
         status: Whether it is active, or why it is hidden.
         scope: Scope in which it applies, a path such as ``project/alpha``; ``""`` means everywhere.
-        session: Conversation it belongs to, or None.
+        session: Conversation that it belongs to, or None.
         actor: Who said it, or None.
         role: Chat role of the speaker (``user``, ``assistant``, ``tool`` ...), or None.
         key: The slot it fills, such as ``user/editor``, or None.
@@ -404,9 +404,9 @@ class Related:
         memory: The memory at the other end of the link.
         relation: ``related``, from ``add(related=...)``; ``supersedes``, a memory and one that it
             replaced; ``proposes``, a quarantined memory and one that it will replace once approved;
-            ``contradicts`` and ``echoes``, statements that were compared, the later one first;
-            ``resolved``, a settled pair; ``quotes``, an article and a memory that it quotes.
-            Imported links may have other names.
+            ``contradicts`` and ``echoes``, two statements that were compared, the later one first;
+            ``resolved``, a pair whose conflict was resolved; ``quotes``, an article and a memory
+            that it quotes. Imported links may have other names.
         outgoing: True if the link leads to ``memory`` from the memory whose id was passed, False if
             it leads the other way. For ``supersedes``, True means that the memory whose id was
             passed supersedes ``memory``.
@@ -495,10 +495,10 @@ class Hit:
         belief: Estimated probability that the memory is right, (0, 1), from its source and the
             feedback on it; see ``feedback.belief``. None in the results of a query about an earlier
             moment (``known_at``).
-        fading: Whether it has faded because it was not used for a long time; such a memory is as
-            easy to find as any other.
+        fading: Whether it has faded because it has not been used for a long time. A faded memory is
+            still as easy to find as any other.
         beside: The first hits of the same answer, for use by ``feedback``; not displayed.
-        conflicts: Ids of memories among the best sixteen that contradict it; see
+        conflicts: Ids of memories among the sixteen best hits that contradict it; see
             ``slots.conflicts``.
         shared: Whether it is shared by another namespace, in which case ``memory.namespace``
             identifies that namespace.
@@ -640,7 +640,7 @@ class Retrieval(Sequence[Hit]):
     """The result of ``retrieve``: hits, best first, with information about the search.
 
     Attributes:
-        query: The query as given.
+        query: The original query.
         hits: The hits, best first.
         missing: The parts of the search that were unavailable, each with the reason. A part is a
             tier or ``reranker``. Also contains ``long`` while most memories are not yet embedded
@@ -737,7 +737,7 @@ class Retrieval(Sequence[Hit]):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check of ``doctor``.
+    """The result of a single ``doctor`` check.
 
     Attributes:
         check: Name of the check.
@@ -761,8 +761,8 @@ class Version:
         text: Its text.
         status: Its status.
         tier: Its tier.
-        until: When the next state replaced it, UTC; None for the present state.
-        reason: Why this state ended, a value of ``Reason``. The content changed: ``updated``,
+        until: When the next state replaced it, UTC; None for the current state.
+        reason: Why this state ended, as a value of ``Reason``. The content changed: ``updated``,
             ``merged``, ``replaced``, ``moved``. The status changed: ``superseded``, ``archived``,
             ``unarchived``, ``forgotten``, ``disowned`` (forgotten with its source, or because its
             message was edited and no longer contains it), ``restored``, ``approved``, ``rejected``.
@@ -774,7 +774,7 @@ class Version:
         valid_from: Start of the period in which this state is true, UTC; None for states stored
             under schema 1.
         valid_until: End of that period (exclusive), UTC; None if open.
-        change: Number of the change that ended it, see ``changes``; None for the current state and
+        change: Number of the change that ended it (see ``changes``); None for the current state and
             for states that predate schema 9 or were imported.
         by: Trust class of the person or program that made that change, or None.
     """
@@ -796,10 +796,10 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class SlotValue:
-    """One value of a slot, and the period in which it was current.
+    """A value of a slot and the period in which it was current.
 
     Attributes:
-        memory: The memory; active, or superseded.
+        memory: The memory, which is active or superseded.
         since: When it became current, UTC.
         until: When it stopped being current (exclusive), UTC; None if open.
         reason: Why it ended: ``superseded`` by another memory, or ``ended`` because its validity
@@ -820,18 +820,19 @@ class Change:
     """A call that changed at least one memory, or a sleep.
 
     Attributes:
-        number: Its number in the namespace, for ``undo``; later changes have larger numbers.
+        number: Its number in the namespace, for use with ``undo``; later changes have larger
+            numbers.
         at: When it happened, UTC.
         kind: The method that was called, such as ``add``, ``correct`` or ``forget_many``.
         by: Trust class of the caller.
-        run: Number of the first change of the call, if it made several; otherwise None.
+        run: Number of the call's first change if the call made several changes; otherwise, None.
         rev_from: First revision number of the namespace that it used.
         rev_to: Last revision number that it used. Less than ``rev_from`` for a sleep that only
             replayed memories or scaled down links, and for the undo of such a sleep.
         changed: Ids of the memories that it changed, in order of arrival; for a sleep that changed
             none, those that it replayed or whose links it scaled down.
         added: Ids of the memories that it added, in order of arrival.
-        undone_by: Number of the change that undid it; None if there is none, or if that change was
+        undone_by: Number of the change that undid it; None if it was not undone, or if the undo was
             itself undone.
         undoes: Number of the change that it undid; None if it is not an undo.
     """
@@ -858,7 +859,7 @@ class Undone:
     Attributes:
         changes: Numbers of the changes that this call made, in order; to redo, undo one of them.
             Empty if nothing was undone.
-        undone: Numbers of the changes that were undone, in that order.
+        undone: Numbers of the changes that were undone, in the order in which they were undone.
         memories: Ids of the memories that were reverted or hidden, or whose replay or scaled links
             were undone, in order of arrival.
         left: Ids of memories that were not changed, each with the number of the change that
@@ -875,9 +876,9 @@ class Undone:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """What changed between two moments: memory ids mapped to (before, after).
+    """The changes between two moments, as memory ids mapped to (before, after).
 
-    Each memory is listed once, by its later state. Quarantined memories are not listed.
+    Each memory is listed once, under its later state. Quarantined memories are not listed.
 
     Attributes:
         since: The earlier moment, UTC.
@@ -919,7 +920,7 @@ class Evidence:
     """One piece of feedback on a memory.
 
     Attributes:
-        event: Number of the event, for ``feedback.retract``; in no order.
+        event: Number of the event, for use with ``feedback.retract``; numbers are not sequential.
         at: When it was given, UTC.
         verdict: ``used``, ``confirmed``, ``ignored``, ``wrong`` or ``harmful``; ``outcome`` of a
             loop; ``reinforced`` if the same content arrived again.

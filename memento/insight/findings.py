@@ -49,8 +49,8 @@ class Reasoning:
     """The result of ``insight.reason``.
 
     Attributes:
-        question: The question as given.
-        names: The names in the question that occur in memories.
+        question: The original question.
+        names: The names in the question that appear in memories.
         chains: Chains of evidence, best first; no chain is part of another.
         conflicts: Memories in the chains that are contradicted by other memories.
         gaps: Words in the question that no chain covers.
@@ -103,8 +103,8 @@ class Moment:
 
     Attributes:
         at: When it happened, UTC.
-        what: ``occurred`` if the event is that it happened or was said; ``recorded`` if it is that
-            the memory was stored; otherwise, the ``Reason`` why a state of the memory ended.
+        what: The type of event: ``occurred`` for something that happened or was said, ``recorded``
+            for the storing of a memory, or the ``Reason`` why one of the memory's states ended.
         memory: The memory in its current state.
         text: Its text at that time.
     """
@@ -119,7 +119,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """Where a memory comes from and what was derived from it.
+    """A memory's sources and the memories derived from it.
 
     Attributes:
         memory: The memory.
@@ -171,7 +171,7 @@ class Entry:
         memory: The memory.
         turns: The visible memories from which it was derived.
         earlier: Earlier values of its slot, oldest first.
-        until: When the last statement learned from it was superseded; see ``Hit.until``.
+        until: When the last statement learned from the memory was superseded; see ``Hit.until``.
     """
 
     memory: Memory
@@ -187,7 +187,7 @@ class Dossier:
     """What is known about a topic: memories and their sources.
 
     Attributes:
-        topic: The topic as given.
+        topic: The original topic.
         entries: The memories, most relevant first. A turn from which another entry was derived
             appears only in that entry.
         confidence: Estimated probability that anything is known about the topic, [0, 1].

@@ -57,8 +57,8 @@ class Filtering(TypedDict, total=False):
         session: One session or several.
         tag: Memories that have this tag, or all of these tags.
         any_tag: Memories that have at least one of these tags.
-        where: Conditions on the metadata, all of which must hold. A field must equal the value
-            given or, for a list, one of its items; None matches null or a missing key. A nested
+        where: Conditions on the metadata, all of which must hold. A field must equal the specified
+            value or, for a list, one of its items; None matches null or a missing key. A nested
             field is written ``{"a": {"b": 1}}`` or ``{"a.b": 1}``: if no field is named ``a.b``,
             the dots separate names. Operators: ``{"price": {"$gt": 3, "$lte": 9}}``, with ``$gt``,
             ``$gte``, ``$lt``, ``$lte``, ``$eq``, ``$ne``, ``$in``, ``$nin`` and ``$exists`` (True
@@ -72,7 +72,7 @@ class Filtering(TypedDict, total=False):
             ``web``, or an exact address, as in ``Source.uri``.
         ids: Only these memories, at most 100,000.
         without: All memories except these, at most 100,000 ids.
-        pinned: Only pinned memories (True) or only unpinned ones (False).
+        pinned: Only pinned memories (True) or only unpinned memories (False).
         since: Earliest ``occurred_at``, inclusive.
         until: Latest ``occurred_at``, exclusive.
     """

@@ -27,7 +27,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A statement of the user that could become a memory.
+    """A statement by the user that could become a memory.
 
     Attributes:
         text: The text that would be stored.
@@ -38,7 +38,7 @@ class Candidate:
         key: Slot that it would fill, or None.
         condition: When it applies, or None for always.
         due_at: When a plan is due, or None.
-        scope: Where it would apply.
+        scope: Scope in which it would apply.
         confidence: Probability of the class, [0, 1].
         reasons: Names of the checks and cues that applied.
         turn_id: Id of the memory that contains the message, or None.
@@ -113,8 +113,8 @@ class ForgetRequest:
         span: The sentence in the message, word for word.
         about: What to forget, in the user's own words; ``""`` if the request only refers to it
             indirectly.
-        forgotten: Ids of the memories that were hidden, for ``restore``. The turn that contains the
-            request is also hidden, and is included only if nothing else was found.
+        forgotten: Ids of the memories that were hidden, for use with ``restore``. The turn that
+            contains the request is also hidden, and is included only if nothing else was found.
         found: Ids of memories that may be meant but were not hidden; pass the right ones to
             ``forget_many(ids=...)``.
     """
@@ -138,7 +138,7 @@ class Assistance:
         accepted: Number of sentences that were learned because the model selected them.
         dropped: Number of items in the model's replies that were ignored, by reason; see
             ``memento.observe.pointing``.
-        failure: Why the model could not finish, see ``SynthesisFailed``; ``full`` if too many
+        failure: Why the model could not finish (see ``SynthesisFailed``); ``full`` if too many
             messages are waiting for it; None if nothing failed. Messages that were not sent to the
             model were processed without it.
         problem: A description of the failure, or ``""``.
@@ -186,8 +186,8 @@ class Observation:
         vetoed: Number of sentences rejected by a check, by reason.
         skipped: Number of sentences that were skipped because they appear to have been pasted.
         known: Whether all user messages had already been observed, in which case nothing was done.
-        change: Number of the change for ``undo``; None if nothing changed. If the language model
-            also contributed, ``undo(run=change)`` undoes both.
+        change: Number of the change, for use with ``undo``; None if nothing changed. If the
+            language model also contributed, ``undo(run=change)`` also undoes its contribution.
         language: ISO 639-1 code of the last message that was read; ``""`` if unknown.
         how: How statements were detected: ``model``, ``ngrams``, ``cues`` or ``none``.
         took: Duration of each stage in seconds: ``read``, ``write`` and, with a language model,

@@ -88,7 +88,7 @@ class Policy:
             silently.
         tokens: Estimated number of tokens in the text.
         fingerprint: Digest of the head; identical heads have the same digest.
-        over_budget: Whether the locked rules alone exceed the budget of the head.
+        over_budget: Whether the locked rules alone exceed the head's budget.
     """
 
     text: str
@@ -107,7 +107,7 @@ class Policy:
         return self.text
 
     def explain(self) -> str:
-        """Return the zone of each memory, and why others were left out, one per line."""
+        """Return the zone of each memory, and why other memories were left out, one per line."""
         lines = [f"zone {one.zone} ({ZONES[one.zone]}): {one.id}" for one in self.memories]
         lines += [f"left out of zone {one.zone}: {one.id}, {one.reason}" for one in self.dropped]
         for one in self.conflicts:

@@ -33,7 +33,8 @@ class Stats:
         trouble: The parts that are not working, each with the reason. Only problems that affect the
             whole store or this namespace's memories are reported.
         redacted: Number of secrets removed from added or updated memories, by kind.
-        locked: Number of memories that the user locked. From 80 on, ``trouble`` contains a warning.
+        locked: Number of memories that the user locked. If there are 80 or more, ``trouble``
+            contains a warning.
         long: State of the long tier's index, which all namespaces share: ``cold``, ``ready`` ...
         ledger_bytes: Combined size of the ledger file and its log, for all namespaces.
     """

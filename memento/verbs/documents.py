@@ -169,7 +169,7 @@ class Documents(Part):
             tier: As for ``add``. This and the arguments below apply to every part.
             kind: Kind of statement.
             importance: Importance, [0, 1]; None to estimate it for each part.
-            scope: Where it applies.
+            scope: Scope in which it applies.
             actor: Who wrote it.
             source: Source of the text; None for the user.
             tags: Labels to filter by.

@@ -142,7 +142,7 @@ class Feedback(Part):
         Args:
             retrieval: The result of ``retrieve`` that was shown to the model.
             answer: The model's answer.
-            source: Trust class of the author of the answer.
+            source: Trust class of the answer's author.
 
         Returns:
             Ids of the hits that were used, best first.
@@ -178,7 +178,7 @@ class Feedback(Part):
         """Retract verdicts, as if they had never been given.
 
         Args:
-            event: Event number of a single verdict, see ``Evidence.event``.
+            event: Event number of a single verdict; see ``Evidence.event``.
             source: Trust class; all of its verdicts in this namespace are retracted.
 
         Returns:
@@ -488,14 +488,14 @@ def _evidence(session: Session, one: Happening, *, retracted: bool) -> Evidence:
 
 @dataclass(slots=True)
 class Loop:
-    """A turn with several answers and one outcome, created by ``Feedback.loop``.
+    """A turn with several answers and a single outcome, created by ``Feedback.loop``.
 
-    Used as a context manager, it is closed at the end of the block, without an outcome unless
-    ``outcome`` was called.
+    When it is used as a context manager, the turn is closed at the end of the block, without an
+    outcome unless ``outcome`` was called.
 
     Attributes:
         id: Its id; another process can pass it to ``finalize``.
-        session: Conversation it belongs to, or None.
+        session: Conversation that it belongs to, or None.
         opened_at: When it was opened, UTC.
         expires_at: When it expires without an outcome, UTC.
         closed: Whether it was closed through this object.

@@ -186,7 +186,7 @@ class Insight(Part):
         return sorted(moments, key=lambda one: (one.at, one.memory.seq))
 
     def lineage(self, id: str) -> Lineage:  # noqa: A002 - the field's own name
-        """Return where a memory comes from and what was derived from it.
+        """Return a memory's sources and the memories derived from it.
 
         For parents that are forgotten or in quarantine, only the ids are returned.
 
@@ -259,13 +259,13 @@ class Insight(Part):
     def wonder(self, topic: str | None = None, *, limit: int = 8) -> Wonders:
         """List gaps in the memories, each with a question to ask.
 
-        The gaps are open conflicts; unanswered questions of the user; overdue memories; slots that
-        are filled for several similar subjects but not for another; rules, preferences and facts
-        about the user that have not been confirmed for 180 days; and names that many memories
+        The gaps are open conflicts; unanswered questions from the user; overdue memories; slots
+        that are filled for several similar subjects but not for another; rules, preferences and
+        facts about the user that have not been confirmed for 180 days; and names that many memories
         mention but none explains. No model is used, and the result is deterministic.
 
         Args:
-            topic: Only gaps that concern this topic; None for all.
+            topic: Return only gaps that concern this topic; None for all.
             limit: Maximum number of gaps to return, 1 to 100.
 
         Raises:
@@ -512,14 +512,14 @@ class Insight(Part):
     ) -> Relations:
         """Return the memories that are linked to a memory, in order of arrival.
 
-        Links in both directions are included, whichever memory was added later.
+        Links in both directions are included, regardless of which memory was added later.
 
         Args:
             id: Id of the memory; it may have any status.
             status: Statuses of the memories to return; None for ``active`` and ``superseded``.
 
         Returns:
-            The linked memories of this namespace that have not expired, each with its relation.
+            The linked memories in this namespace that have not expired, each with its relation.
 
         Raises:
             InvalidInput: If an argument is invalid.

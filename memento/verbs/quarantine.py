@@ -19,7 +19,7 @@ Rows = list[Row]
 
 
 class Quarantine(Part):
-    """Memories from untrusted sources, to approve or reject: ``memory.quarantine``.
+    """Memories from untrusted sources that await approval or rejection: ``memory.quarantine``.
 
     >>> import tempfile
     >>> from memento import MemoryManager
@@ -62,8 +62,8 @@ class Quarantine(Part):
         """Make a quarantined memory active; it then replaces the memories that it supersedes.
 
         If the memory is a value for a slot and became valid before the current value, it becomes
-        part of the slot's history. If the memory has changed since you read it, it is not approved.
-        An approved memory keeps its source, so it cannot become a rule or be pinned. Only people
+        part of the slot's history. A memory that has changed since you read it is not approved. An
+        approved memory keeps its source, so it cannot become a rule or be pinned. Only people
         should call this: an agent that can approve memories gets no protection from the quarantine.
 
         Args:
@@ -93,13 +93,14 @@ class Quarantine(Part):
         ``undo`` reverts them together.
 
         Args:
-            seen: The memories, as ``list`` returned them.
+            seen: The memories, as returned by ``list``.
 
         Returns:
             The memories in their current state.
 
         Raises:
-            ChangedSince: If a memory has changed since; earlier transactions remain in effect.
+            ChangedSince: If a memory has changed since you read it; earlier transactions remain in
+                effect.
             NotFound: If a memory is not in this namespace.
             InvalidInput: If ``seen`` contains anything but memories, or a memory cannot be
                 approved.

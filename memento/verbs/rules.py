@@ -126,8 +126,8 @@ class Rules(Part):
         line, so stored text cannot close a section.
 
         Args:
-            message: The user's last message; None for no tail that depends on it.
-            scope: Scope in which the agent works; memories of this scope and of all scopes that
+            message: The user's last message; None if the tail should not depend on it.
+            scope: Scope in which the agent works; memories in this scope and in all scopes that
                 contain it apply. ``""`` means the session's scope, if it has one.
             session: The session whose head stays the same; it is started if necessary. None for the
                 current head.
@@ -137,7 +137,7 @@ class Rules(Part):
             context: A description of the situation that the conditions of rules can refer to, such
                 as ``{"tool": "git", "path": "schema.sql"}``.
             recall: Maximum number of memories to recall for the message, >= 0.
-            ids: Whether to show the id of each line of the head and each recalled memory.
+            ids: Whether to show the id of each line in the head and of each recalled memory.
             known_at: Compile the head from what was recorded by this moment, without a tail; cannot
                 be combined with a message, a context or a session. Undecided conflicts are not
                 listed.
@@ -557,7 +557,7 @@ class Rules(Part):
         """Return what ``observe`` would learn from a conversation, without writing anything.
 
         Args:
-            messages: The turns in order, as for ``keep``, or a single message of the user as a
+            messages: The turns in order, as for ``keep``, or a single message from the user as a
                 string.
             session: Name of the conversation that the messages continue.
             scope: Scope of the conversation.

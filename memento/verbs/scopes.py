@@ -49,7 +49,7 @@ class ScopeInfo:
         memories: Number of active memories in it or below it.
         title: Human-readable name; ``""`` if it has none.
         aliases: Other names.
-        created_at: When it was defined, UTC; None if it only occurs in memories.
+        created_at: When it was defined, UTC; None if it only appears in memories.
         merged_into: The scope into which it was merged, or None.
         shared_with: The namespaces with which this namespace shares it.
     """
@@ -72,7 +72,8 @@ class ScopeGuess:
         path: The scope.
         confidence: Estimated probability, [0, 1).
         why: The reasons: ``named`` if the text mentions it, ``context`` if the context does.
-        defined: Whether it was defined by ``scopes.define`` rather than only occurring in memories.
+        defined: Whether it was defined with ``scopes.define`` and does not merely appear in
+            memories.
     """
 
     path: str
@@ -257,7 +258,7 @@ class Scopes(Part):
 
         Args:
             src: The scope to merge.
-            dst: The scope to merge it into; not inside ``src``.
+            dst: The scope to merge it into; must not be inside ``src``.
 
         Returns:
             Number of memories that this call moved, regardless of their status.
@@ -404,7 +405,7 @@ class Scopes(Part):
             NotFound: If no memory in this namespace has this id.
             InvalidInput: If the memory is not active, or the scope does not contain its current
                 scope.
-            LockedMemory: If the user locked it, or it would replace a locked memory.
+            LockedMemory: If the user locked the memory, or it would replace a locked memory.
         """
         where = self._view.present_scope(scope)
         return self._view.change(id, lambda work: rules.promote(work, id, where), verb="promote")

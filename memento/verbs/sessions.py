@@ -67,8 +67,8 @@ CENTRAL_OF = 200
 class Session(Named):
     """A work session, as returned by ``memory.sessions.start()``.
 
-    Used as a context manager, it ends at the end of the block, or is marked as interrupted after an
-    exception.
+    When it is used as a context manager, the session ends at the end of the block, or is marked as
+    interrupted after an exception.
 
     Attributes:
         id: Name of the session; pass it as ``session`` to ``add`` and ``keep``.
@@ -236,7 +236,7 @@ class Sessions(Part):
             done: Completed work, up to 64 items of up to 1,000 characters.
             next: The next steps, in order, with the same limits.
             blocked: What blocks the work, with the same limits.
-            files: Paths of the files concerned, or a mapping of each path to a digest that you
+            files: Paths of the affected files, or a mapping from each path to a digest that you
                 compute.
             note: Anything else worth noting, up to 4,000 characters.
             kind: ``task``, ``decision``, ``error`` or ``compaction``. Use ``compaction`` before the
@@ -446,10 +446,10 @@ class Sessions(Part):
         return text, [read[one] for one in ids]
 
     def recent(self, n: int | None = None, *, session: str | None = None) -> Memories:
-        """Return the newest memories of a session's ring buffer, oldest first.
+        """Return the newest memories in a session's ring buffer, oldest first.
 
         Args:
-            n: Maximum number of memories to return; None for the whole ring buffer.
+            n: Maximum number of memories to return; None for the entire ring buffer.
             session: The session; None for memories without one.
 
         Raises:

@@ -46,9 +46,9 @@ class Sleep(Part):
         New statements that have not been compared yet are compared first; see ``slots.conflicts``.
 
         Each step changes a few memories per transaction, so no other writer waits long. When the
-        time is up, the call returns; the next call continues. If the process is killed, only the
-        current transaction is lost. If there is nothing new, nothing changes. If two processes
-        sleep at the same time, the second one returns immediately.
+        time is up, the call returns, and the next call continues the work. If the process is
+        killed, only the current transaction is lost. If there is nothing new, nothing changes. If
+        two processes sleep at the same time, the second one returns immediately.
 
         Nothing is deleted, and ``undo(run=...)`` undoes the entire sleep. Pinned, locked and
         quarantined memories, and tiers that the caller chose, are not changed.
@@ -153,8 +153,9 @@ class Sleep(Part):
         """Archive a memory, so it is found only on request.
 
         ``retrieve(include_archived=True)`` finds it, and so does a query that contains its key or
-        an alias. It keeps its text and its vector. ``sleep.unarchive``, ``undo``, and feedback that
-        it was used or is right make it active again. An archived memory is not changed.
+        an alias. An archived memory keeps its text and vector. To make it active again, use
+        ``sleep.unarchive`` or ``undo``; feedback that it was used or is right has the same effect.
+        Archiving it again has no effect.
 
         Raises:
             NotFound: If no memory in this namespace has this id.

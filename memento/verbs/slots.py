@@ -92,8 +92,8 @@ class Slots(Part):
         memory's id in ``source.parents``. The current or planned value is superseded and stays in
         the history. Reverting again restores the value that was replaced.
 
-        The previous value is the newest earlier value that differs from the current one. If the
-        current value was forgotten or has expired, it is the newest earlier value.
+        The previous value is the newest earlier value that differs from the current one or, if the
+        current value was forgotten or has expired, simply the newest earlier value.
 
         Args:
             key: The slot, such as ``user/editor``.
@@ -103,7 +103,7 @@ class Slots(Part):
             The memory that now fills the slot.
 
         Raises:
-            InvalidInput: If there is no earlier value, or its validity has ended.
+            InvalidInput: If there is no earlier value, or the earlier value is no longer valid.
             LockedMemory: If the current value is locked.
             StoreUnusable: If the previous value is damaged.
             StoreError: If the write fails.

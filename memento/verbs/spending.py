@@ -44,7 +44,7 @@ class Usage:
         days: The total for each day (UTC, as ``2026-01-31``), earliest first.
         calls_left: Number of requests still allowed today.
         tokens_left: Number of tokens still allowed today.
-        waiting: Number of messages waiting for a model, see ``LLMConfig.background``.
+        waiting: Number of messages waiting for a model; see ``LLMConfig.background``.
     """
 
     total: ModelUse

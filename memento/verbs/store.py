@@ -90,7 +90,7 @@ class Store(Part):
 
     @property
     def prompt_confidence(self) -> float:
-        """Default of ``min_confidence`` for ``prompt`` and for adapters that fill a prompt."""
+        """Default ``min_confidence`` for ``prompt`` and for adapters that fill a prompt."""
         return self._view.prompt_confidence
 
     @property
@@ -275,7 +275,7 @@ class Store(Part):
         dry_run: bool = False,
         **filters: Unpack[Filtering],
     ) -> Synced:
-        """Sync the memories of this namespace with a folder of Markdown notes, in both directions.
+        """Sync this namespace's memories with a folder of Markdown notes, in both directions.
 
         Each memory gets a note that you can edit in any editor: its text and, in the front matter,
         its kind, tags, aliases and scope. The next call applies the changes from both sides. If the
@@ -284,14 +284,14 @@ class Store(Part):
         forgotten or erased memory is removed. A note with ``memento: new`` in its front matter
         becomes a memory. Other notes are never changed.
 
-        All changes to memories form a single run; see ``Synced.run``. If a call is killed, the next
-        call completes it.
+        All changes to memories form a single run; see ``Synced.run``. If a call is interrupted, the
+        next call completes its work.
 
         Args:
             folder: The folder, which must be outside the store folder; created if it does not
                 exist.
-            trust: Trust class of the people or programs that edit the notes. If it is not the user,
-                new notes are treated as added from that source, and no note can change a more
+            trust: Trust class of the people or programs that edit the notes. If it is not ``user``,
+                new notes are treated as memories from that source, and no note can change a more
                 trusted memory.
             allow_deletes: Whether to forget the memories of missing notes even if more than 5 notes
                 and more than a fifth of all notes are missing, as in a partially copied folder.
@@ -337,8 +337,7 @@ class Store(Part):
             all_namespaces: List damaged memories in every namespace by id; intended for the store's
                 administrator, not for users who share the store.
 
-        Returns:
-            One finding per check; the store is healthy if all are ``ok``.
+        Returns: One finding per check; the store is healthy if all are ``ok``.
         """
         return self._view.engine.examine(
             self._view.namespace,
@@ -408,8 +407,8 @@ class Store(Part):
                 >= 0.
 
         Returns:
-            The erasure's receipt. Steps in ``pending`` are completed by the process that has the
-            store open, or by the next one that opens it.
+            The receipt for the erasure. Steps in ``pending`` are completed by the process that has
+            the store open, or by the next one that opens it.
 
         Raises:
             InvalidInput: Unless exactly one of the first four arguments is given.
@@ -548,7 +547,7 @@ class Store(Part):
         To search for text, use ``retrieve``, which finds more.
 
         Args:
-            vector: (dim,) vector from the store's own embedder, see ``embed``; must not be all
+            vector: (dim,) vector from the store's own embedder (see ``embed``); must not be all
                 zeros.
             k: Maximum number of hits to return, 1 to 10,000.
             min_score: Drop hits below this cosine, [0, 1].
@@ -582,8 +581,8 @@ class Store(Part):
         """Return this namespace's language model usage.
 
         Args:
-            since: Start of the period (timezone-aware); its whole day (UTC) is included. None for
-                all recorded days, about 400.
+            since: Start of the period (timezone-aware); the whole day (UTC) is included. None for
+                all recorded days (about 400).
 
         Raises:
             InvalidInput: If ``since`` has no time zone.
