@@ -108,7 +108,7 @@ async def settle(
         is 0; all of it if the memory is a service's, which waits itself.
 
     Raises:
-        InvalidInput: If an argument cannot be accepted.
+        InvalidInput: If an argument is invalid.
         StoreError: If the ledger cannot be read.
     """
     deadline = monotonic() + check_seconds("wait", seconds)
@@ -463,12 +463,12 @@ class AsyncStore(AsyncPart[Store]):
 
     @property
     def namespace(self) -> tuple[str, ...]:
-        """Labels of the namespace that is read and written."""
+        """Labels of the namespace that the manager reads and writes."""
         return self._sync.namespace
 
     @property
     def closed(self) -> bool:
-        """Whether the store was closed."""
+        """Whether the store has been closed."""
         return self._sync.closed
 
     @property
@@ -483,7 +483,7 @@ class AsyncStore(AsyncPart[Store]):
 
     @property
     def prompt_confidence(self) -> float:
-        """Default of ``min_confidence`` for ``prompt`` and for adapters that fill a prompt."""
+        """Default ``min_confidence`` for ``prompt`` and for adapters that fill a prompt."""
         return self._sync.prompt_confidence
 
     @property

@@ -75,8 +75,8 @@ class Articles:
 class LLMConfig:
     """Settings for the optional language model, and limits on its use.
 
-    Limits apply per namespace and per day (UTC). They are hard limits: every process that uses the
-    store reserves the most that a request could use before sending it.
+    Limits apply per namespace and per day (UTC). They are hard limits: before sending a request,
+    every process that uses the store reserves the maximum that the request could use.
 
     Attributes:
         model: A name such as ``openai:gpt-5-mini``, which is used through
@@ -92,7 +92,8 @@ class LLMConfig:
             sent to it one at a time: after a pause, at the end of their session, or when
             ``flush(wait=True)`` is called. Waiting messages are stored in the ledger and survive a
             restart.
-        quiet_seconds: How long to wait after the last message before sending, in seconds, >= 0.
+        quiet_seconds: Number of seconds to wait after the last message before sending messages, >=
+            0.
     """
 
     model: str | Synthesizer | None = None
@@ -132,13 +133,14 @@ class ObserveConfig:
     """Settings for learning from conversations.
 
     Attributes:
-        mode: ``off``: no language model is used. ``assist``: the model in ``Config.llm`` is sent
-            messages that contain a doubtful statement, or a correction of something that was not
-            found. ``full``: it is sent every user message. In each case the model only selects
-            sentences; it never writes any.
-        store_at: Minimum probability for a statement to be stored, (0, 1]. A rule may be at most
-            0.4 times as doubtful: at 0.5, it requires 0.8. At 0.5, about 80 of 100 statements
-            stored for people not seen in training were labelled as worth storing.
+        mode: ``off`` uses no language model. ``assist`` sends the model in ``Config.llm`` only
+            messages that contain a doubtful statement or a correction of something that was not
+            found. ``full`` sends it every user message. The model only selects sentences; it never
+            writes any.
+        store_at: Minimum probability for a statement to be stored, (0, 1]. Rules are held to a
+            stricter standard: the probability that a rule is wrong may be at most 0.4 times as
+            high, so at 0.5, a rule requires 0.8. At 0.5, about 80 of 100 statements stored for
+            people not seen in training were labelled as worth storing.
         forget: How to handle a request to forget something. ``hide`` immediately hides the memories
             that are clearly meant and the message with the request; ``ask`` only lists them.
     """
@@ -159,7 +161,7 @@ class PolicyConfig:
 
     Attributes:
         open: Maximum number of plans in the tail, >= 0.
-        ahead_days: How many days before its due date a plan is first shown, >= 0.
+        ahead_days: Number of days before its due date on which a plan is first shown, >= 0.
     """
 
     open: int = 5
@@ -179,8 +181,8 @@ class RetrieveConfig:
 
     Attributes:
         few: Number of hits to return if the caller does not specify one, >= 1.
-        many: The same for a query that asks for several things; see `question.Query`. If equal to
-            ``few``, such queries are treated like any other.
+        many: Number of hits to return for a query that asks for several things (see
+            ``question.Query``). If this equals ``few``, such queries are treated like any other.
         passage: Number of characters to show of each memory if the query asks for several things
             and there is a token budget, >= 1; None to show as much as for other queries.
         long: Length in characters from which a memory counts as long, >= 1. In a prompt, or within
@@ -188,22 +190,22 @@ class RetrieveConfig:
             many characters. 1,000 characters of English are about 250 tokens. With None, every
             memory is shown in full, except that a prompt with a budget still shortens a memory that
             does not fit.
-        noise: Minimum cosine for considering a memory that shares no word with the query, [-1, 1].
-            With the default model and our English test set, the cosine between a query and an
-            unrelated fact averages 0.07 and exceeds 0.22 in one pair out of twenty; answers with
-            entirely different wording start at 0.12.
+        noise: Minimum cosine similarity at which a memory that shares no word with the query is
+            considered, [-1, 1]. With the default model and our English test set, the cosine between
+            a query and an unrelated fact averages 0.07 and exceeds 0.22 in one pair out of twenty;
+            the lowest cosine for an answer with entirely different wording is 0.12.
         prompt_confidence: Minimum confidence that the hits contain an answer; below it, ``prompt``
             and the adapters show nothing, [0, 1]. It applies to the default embedder, for which the
             confidence is calibrated. In four development data sets, 0.24 keeps 93 % of the answers
             found and drops 91 % of small talk, general questions, and questions that the store
             cannot answer. In four stores of 30 memories, it keeps only 88 %.
-        prompt_confidence_by_words: The same without an embedder. In two development data sets, 0.16
-            keeps 87 % of the answers found and drops 88 % of the queries that the store cannot
-            answer.
+        prompt_confidence_by_words: The same value for stores without an embedder. In two
+            development data sets, 0.16 keeps 87 % of the answers found and drops 88 % of the
+            queries that the store cannot answer.
         kept_mb: Size of the in-memory cache for retrieval, in megabytes, shared by all namespaces,
-            >= 1. A namespace takes 8 KB, each of its memories 90 to 180 bytes, and 1.5 to 3 KB more
-            if it is searched exactly. The least recently used namespaces are evicted first;
-            reloading one takes 10 µs per memory.
+            >= 1. A namespace takes 8 KB plus 90 to 180 bytes for each of its memories. A memory
+            that is searched exactly takes another 1.5 to 3 KB. The least recently used namespaces
+            are evicted first; reloading one takes 10 µs per memory.
         rerank: Number of candidates to pass to the reranker, if there is one, >= 1.
     """
 
@@ -306,7 +308,7 @@ class Sleep:
         most_active: Maximum number of active memories in a namespace; None for no limit. Above it,
             the most faded memories of perishable kinds are archived first, then the most faded and
             least important of the others. Memories that have a key, have been used, are pinned or
-            are locked are never archived for this.
+            are locked are never archived for this reason.
         move_given: Whether sleep may also change a tier that the caller chose.
         replay: Share of the active memories to replay on each active day, [0, 1].
         lease: Seconds after which another process takes over the sleep of one that died, >= 0.
@@ -528,28 +530,28 @@ class Config:
 
     Attributes:
         limits: Maximum size of texts and metadata that ``add`` accepts.
-        secrets: ``redact``, ``reject`` or ``allow``: how to treat an API key or password in a text
-            to remember, see ``memento.admit.redact``.
+        secrets: How to handle an API key or password in a text to remember: ``redact``, ``reject``
+            or ``allow``; see ``memento.admit.redact``.
         untrusted: Sources, as values of ``Trust``, whose memories are quarantined until approved
             and cannot become rules or be pinned; empty to trust all sources equally.
-        short: The short tier.
-        index: The background indexer.
+        short: Settings for the short tier.
+        index: Settings for the background indexer.
         long_index: The index for semantic search: ``auto``, ``chroma`` or ``exact``.
         chroma: The Chroma index of the long tier: a folder in the store, or a server.
-        retrieve: Retrieval: the size of answers, the minimum confidence and the cost.
+        retrieve: Settings for retrieval: the size of answers, the minimum confidence and the cost.
         dynamics: How uses and verdicts affect the strength of memories.
         effect: How strength affects the order of results.
         sessions: Settings for interrupted sessions and their checkpoints.
-        conflicts: What happens when two statements conflict.
+        conflicts: How conflicting statements are handled.
         association: How memories that are used together are linked.
-        sleep: What ``sleep.run`` does, and how much of it runs automatically.
+        sleep: What ``sleep.run`` does, and which parts of it run automatically.
         articles: Whether sleep writes articles about topics with several memories.
-        observe: Learning from conversations.
-        policy: The policy block of a prompt.
+        observe: Settings for learning from conversations.
+        policy: Settings for the policy block of a prompt.
         llm: Settings for the optional language model, and limits on its use.
-        scopes: Guessed scopes, and whether shared memories are visible.
-        close_seconds: Maximum time, in seconds, for which ``close`` waits for the indexer to finish
-            its current batch and for a background request to a language model, >= 0.
+        scopes: How scopes are guessed, and whether shared memories are visible.
+        close_seconds: Maximum number of seconds that ``close`` waits for the indexer to finish its
+            current batch and for a background request to a language model to complete, >= 0.
         allow_network: Whether to allow a store on a file system that is not known to be local,
             where a second machine or process can damage it unnoticed.
         timezone: IANA name of the user's time zone, such as ``Asia/Tokyo``. It is used for

@@ -1,4 +1,4 @@
-"""Every error that memento raises, in one tree, so that a caller can catch a whole family.
+"""All errors that memento raises, in one hierarchy, so callers can catch a whole family.
 
     MementoError
     ├── InvalidInput            an argument that cannot be accepted (also a ValueError)

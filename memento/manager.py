@@ -117,11 +117,11 @@ Ids = list[str]
 class MemoryManager(Part):
     """Stores, finds and corrects what an agent should remember.
 
-    The store is one folder on disk, which several processes can open at the same time. All methods
-    are thread-safe. Use the manager as a context manager, or call ``close``; an unreferenced
-    manager is closed automatically. Any method raises ``InvalidInput``, having written nothing, for
-    an argument that it cannot accept, ``NotFound`` for an id that the namespace does not have, and
-    ``StoreError`` if the store cannot be read or written; the methods below list only further
+    The store is a folder on disk that several processes can open at the same time. All methods are
+    thread-safe. Use the manager as a context manager, or call ``close``; an unreferenced manager is
+    closed automatically. Every method raises ``InvalidInput``, without writing anything, if an
+    argument is invalid; ``NotFound`` if the namespace does not contain the specified id; and
+    ``StoreError`` if the store cannot be read or written. The methods below list only additional
     errors.
 
     Which method to call:
@@ -131,44 +131,44 @@ class MemoryManager(Part):
     - to store a document or an export: ``documents``
     - to find memories: ``retrieve``; as text for a prompt: ``prompt``
     - to find memories for the next turn of a chat: ``recall``
-    - to look memories up: ``get`` by id, ``value`` by key, ``list`` by filter
+    - to look up memories: ``get`` by id, ``value`` by key, ``list`` by filter
     - to change a memory: ``update`` for its fields, ``correct`` if it is wrong
     - to hide memories and restore them: ``forget``, ``forget_many``, ``restore``, ``undo``
     - to wait for background work, and to close the store: ``flush``, ``close``
     - to switch to another namespace: ``of``
 
-    Its parts offer more methods: ``store`` (backup, export, erase, statistics), ``documents``,
-    ``changes`` (history), ``slots`` (values by key, conflicts), ``rules``, ``sessions``,
-    ``scopes``, ``quarantine``, ``feedback``, ``insight`` (timeline, dossier) and ``sleep`` (tidy
-    up).
+    Its properties provide more methods: ``store`` (backup, export, erase, statistics),
+    ``documents``, ``changes`` (history), ``slots`` (values by key, conflicts), ``rules``,
+    ``sessions``, ``scopes``, ``quarantine``, ``feedback``, ``insight`` (timeline, dossier) and
+    ``sleep`` (tidy up).
 
-    Managers that a process opens on the same folder share files, threads and caches if they have an
-    equal ``config`` and the same embedder, clock and reranker. Otherwise they work independently,
-    like separate processes, and one of them feeds Chroma for all.
+    Managers that a process opens on the same folder share files, threads and caches if their
+    settings are equal and they use the same embedder, clock and reranker. Otherwise, they work
+    independently, like separate processes, and one of them updates Chroma on behalf of all.
 
     Args:
-        root: The store folder, created if missing. None for the default: ``$MEMENTO_ROOT``, else
-            ``agent_memory`` in the current folder or one above it, else ``memento`` in the user's
-            data folder.
-        namespace: Who can see these memories: one label or several. A manager sees only its own
-            namespace; ``of`` returns a view of another.
+        root: The store folder, which is created if it does not exist. None selects the default:
+            ``$MEMENTO_ROOT``; otherwise, ``agent_memory`` in the current folder or a parent folder;
+            otherwise, ``memento`` in the user's data folder.
+        namespace: The namespace to use, as one or more labels. A manager can access only its own
+            namespace; ``of`` returns a view of another namespace.
         config: All settings; None to load them from the environment, the store's ``memento.toml``
-            and the user's, see ``memento.settings.load``.
-        embedder: ``"default"`` for the model that comes with memento,
-            ``"sentence-transformers:NAME"``, ``"openai:MODEL"``, an object with ``name``, ``dim``
-            and ``embed``, or None to disable semantic search.
-        clock: Returns the current time with a time zone; None for the system clock.
+            and the user's ``memento.toml``. See ``memento.settings.load``.
+        embedder: ``"default"`` for the bundled model, ``"sentence-transformers:NAME"``,
+            ``"openai:MODEL"``, an object with ``name``, ``dim`` and ``embed``, or None to disable
+            semantic search.
+        clock: Callable that returns the current time (timezone-aware); None for the system clock.
         reranker: An object with ``score`` that reorders the best candidates, such as
             ``memento.embed.rerankers.LateInteraction``; or None.
 
     Raises:
-        InvalidInput: If the embedder is not one of these or requires an API key that is not set, or
-            if the reranker does not implement its protocol.
+        InvalidInput: If the embedder is not supported or requires an API key that is not set, or if
+            the reranker does not implement its protocol.
         MissingExtra: If the embedder or the settings require a package that is not installed.
         InvalidScope: If a namespace label is malformed.
         StoreUnusable: If the root is not a folder, or contains something other than a store.
         StoreFromTheFuture: If a newer version of memento wrote the store.
-        ReadOnlyStore: If there is no store and none can be created.
+        ReadOnlyStore: If the store does not exist and cannot be created.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
@@ -196,9 +196,9 @@ class MemoryManager(Part):
             model_later.attend(self._view.engine)
 
     def of(self, *labels: str) -> MemoryManager:
-        """Return a view of another namespace of the same store.
+        """Return a view of another namespace in the same store.
 
-        Views share the store and its resources; closing one closes all of them.
+        Views share the store and its resources, so closing any view closes all of them.
 
         Args:
             labels: One or more labels, such as ``of("acme", "rami")``.
@@ -235,75 +235,78 @@ class MemoryManager(Part):
         due_at: datetime | None = None,
         replace: bool = False,
     ) -> Memory:
-        """Store a text as a memory. When ``add`` returns, the memory is on disk.
+        """Store text as a memory. The memory is on disk when ``add`` returns.
 
-        Identical content in the same namespace, scope, slot and session, by the same actor and
-        role, is stored once. Adding it again returns the existing memory, increments
-        ``Memory.reinforced`` and merges the arguments into the memory: the higher tier, the larger
-        importance, the later expiry and a pin win; tags, aliases and metadata are combined, up to
-        64 of each. The earlier state stays in the history (``merged``), for up to 64 repeats. A
-        repeat from a less trusted source is only counted; see ``memento.write.merge``. Texts with
-        different ``occurred_at`` are stored separately, as are identical turns of a session (in the
-        short tier or of kind ``episode``) without ``occurred_at``.
+        Identical content is stored only once per namespace, scope, slot, session, actor and role.
+        Adding it again returns the existing memory, increments ``Memory.reinforced`` and merges the
+        arguments into the memory. The higher tier, the higher importance and the later expiry take
+        precedence, and the memory is pinned if either is. Tags, aliases and metadata are combined,
+        up to 64 of each. The history keeps the earlier state (``merged``) for up to 64 repeats. A
+        repeat from a less trusted source is counted but not merged; see ``memento.write.merge``.
+        Texts with different values of ``occurred_at`` are stored separately. So are identical turns
+        in a session (memories in the short tier or of kind ``episode``) that have no
+        ``occurred_at``.
 
-        A text of more than ``Config.limits.text_chars`` characters is rejected, unless it is a turn
-        of a conversation (it has a ``session`` or a ``role``, or is of kind ``episode``, and has no
-        ``key``) and ``replace`` is False. Such a turn is stored in parts of up to 1,000 characters.
-        The first part is returned; the others are linked to it (``related``) and go to the medium
-        tier or above, so they do not push the conversation out of the ring buffer. The ``metadata``
-        of each contains ``part`` and ``parts``. For other long texts, use ``documents.add``.
+        Text longer than ``Config.limits.text_chars`` characters is rejected unless it is a
+        conversation turn and ``replace`` is False. A conversation turn has no ``key``, and has a
+        ``session``, a ``role`` or the kind ``episode``. A long turn is split into parts of up to
+        1,000 characters. The first part is returned. The others are linked to it (``related``) and
+        stored in the medium tier or above, so they do not push the conversation out of the ring
+        buffer. The ``metadata`` of each part contains ``part`` and ``parts``. For other long texts,
+        use ``documents.add``.
 
         Args:
-            text: Text to store; not empty.
+            text: Text to store; must not be empty.
             tier: ``short``, ``medium`` or ``long``; None to choose by importance.
-            kind: Kind of statement, see ``Kind``.
-            importance: [0, 1]; None to estimate it, see ``memento.admit.importance``.
+            kind: Kind of statement; see ``Kind``.
+            importance: Importance, [0, 1]; None to estimate it (see ``memento.admit.importance``).
             key: The slot it fills, such as ``user/editor``. A new value for a slot supersedes the
-                current one, which stays in the history. A value with an earlier ``occurred_at``
-                than the current one goes straight into the history. If the source is less trusted
-                than that of the current value, the memory is stored without the key, and
-                ``slots.conflicts`` lists both until the user settles them.
-            aliases: Other names by which to find it.
-            scope: Where it applies, as a path such as ``project/alpha``; ``""`` is everywhere.
-            session: Conversation it belongs to.
+                current one, which stays in the history. A value whose ``occurred_at`` is earlier
+                than that of the current value goes straight into the history. If the source is less
+                trusted than the source of the current value, the memory is stored without the key,
+                and ``slots.conflicts`` lists both memories until the user resolves the conflict.
+            aliases: Alternative names that can be used to find it.
+            scope: Scope in which it applies, as a path such as ``project/alpha``; ``""`` means
+                everywhere.
+            session: Conversation that it belongs to.
             actor: Who said it.
             role: Chat role of the speaker: ``user``, ``assistant``, ``tool`` ...
-            source: Where it comes from: a trust class or a ``Source``; None for the user. A memory
-                from a tool, the web or an import is quarantined until ``approve``.
+            source: Source of the memory: a trust class or a ``Source``; None for the user. A memory
+                from a tool, the web or an import is quarantined until it is approved.
             tags: Labels to filter by.
             metadata: A JSON object with custom fields.
-            occurred_at: When it happened or was said, with a time zone; None for now.
-            valid_until: When it stops being true, with a time zone.
-            expires_in: Seconds or a timedelta after which it is no longer found.
-            pinned: Whether to protect it from fading; the default tier is then ``long``.
-            supersedes: Ids of memories that it replaces. A memory from a more trusted source
-                remains active, in conflict with this one.
+            occurred_at: When it happened or was said (timezone-aware); None for now.
+            valid_until: When it stops being true (timezone-aware).
+            expires_in: Seconds or a timedelta after which it expires and is no longer found.
+            pinned: Whether to protect it from fading. If True, the default tier is ``long``.
+            supersedes: Ids of memories that it replaces. A memory from a more trusted source is not
+                replaced: it remains active and conflicts with the new memory.
             related: Ids of memories to link it to.
-            id: A custom id, 1 to 128 characters. It makes retries safe: a retry does not count as a
-                repeat, and merges only arguments that the first call did not pass. A trusted memory
-                can take over the id of a quarantined or rejected one. Adding the same text under
-                the id of a forgotten, archived, superseded or expired memory brings that memory
-                back with the status of a new one.
+            id: A custom id of 1 to 128 characters. It makes retries safe: a retry does not count as
+                a repeat and merges only arguments that were not passed in the first call. A trusted
+                memory can take over the id of a quarantined or rejected memory. Adding the same
+                text with the id of a forgotten, archived, superseded or expired memory restores
+                that memory with the status that a new memory would have.
             signal: How the statement was recognised in a conversation; set by ``observe``.
-            condition: When a rule applies, in plain words. The same text with a different condition
-                is a separate memory.
-            due_at: When a plan is due, with a time zone.
-            replace: If ``id`` is taken, replace that memory, whatever its status. The earlier state
-                stays in the history, and a forgotten, superseded or expired memory becomes active
-                again. Replacing a memory with identical content creates no new version. A less
-                trusted source cannot replace a memory; an untrusted source can replace only
-                unapproved memories from untrusted sources.
+            condition: When a rule applies, in plain language. The same text with a different
+                condition is a separate memory.
+            due_at: When a plan is due (timezone-aware).
+            replace: If a memory with this ``id`` exists, replace it, regardless of its status. The
+                earlier state stays in the history, and a forgotten, superseded or expired memory
+                becomes active again. Replacing a memory with identical content does not create a
+                new version. A less trusted source cannot replace a memory; an untrusted source can
+                replace only unapproved memories from untrusted sources.
 
         Returns:
-            The memory as stored, after merging; for a turn in parts, the first part.
+            The memory as stored, after any merge. For a turn that was split, the first part.
 
         Raises:
             IdConflict: If ``id`` belongs to a memory with different content and ``replace`` is
                 False.
-            SecretFound: If it contains a secret and ``Config.secrets`` is ``"reject"``.
+            SecretFound: If the content contains a secret and ``Config.secrets`` is ``"reject"``.
             UntrustedSource: If an untrusted ``source`` would add a rule, pin a memory or replace an
                 active one.
-            LockedMemory: If a lock protects a memory that it would replace.
+            LockedMemory: If the memory would replace a locked memory.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
@@ -347,28 +350,28 @@ class MemoryManager(Part):
         replace: bool = False,
         progress: Progress | None = None,
     ) -> Memories:
-        """Store several texts in one transaction: either all or none of them.
+        """Store several texts in a single transaction; if one fails, none is stored.
 
-        Other writers wait for the transaction, about 0.1 s for a thousand texts, so split large
+        The transaction blocks other writers for about 0.1 s per thousand texts, so split large
         batches into several calls.
 
         Args:
             items: Texts, mappings with the arguments of ``add``, or drafts.
-            replace: As for ``add``. Each item requires an ``id``; if several have the same id, the
-                last one wins.
+            replace: As for ``add``. Each item requires an ``id``; if several items have the same
+                id, the last one takes precedence.
             progress: Called about every hundred items with the number of items checked and the
-                total, and, when all are on disk, with the total as both; see
-                ``memento.protocols.Progress``. If it raises before that, nothing is written. A turn
-                that is split counts as several items.
+                total. When all items are on disk, it is called once more with the total as both
+                arguments; see ``memento.protocols.Progress``. If it raises an exception before
+                then, nothing is written. A turn that is split counts as several items.
 
         Returns:
             The memories as stored, one per item, in order; see ``add`` for long turns. An item with
-            a ``source.uri`` and an ``id`` counts as re-read from its source: sentences that have
-            since been erased, forgotten or reworded in the store are omitted, and an item with no
-            text left is not stored.
+            both a ``source.uri`` and an ``id`` is treated as a new reading of its source: sentences
+            that have been erased, forgotten or reworded in the store are omitted, and an item with
+            no remaining text is not stored.
 
         Raises:
-            InvalidInput: If an item cannot be accepted; the message gives its position.
+            InvalidInput: If an item is invalid; the error message gives its position.
             IdConflict, LockedMemory, SecretFound, UntrustedSource: As for ``add``.
         """
         check_progress(progress)
@@ -394,24 +397,25 @@ class MemoryManager(Part):
         mode: str | None = None,
         id: str | None = None,  # noqa: A002 - the field's own name, as in Memory.id
     ) -> Observation:
-        """Store a turn of a conversation and learn from what the user says.
+        """Store a conversation turn and learn from what the user says.
 
         The turns are stored as with ``keep``. Statements in the user's messages that are worth
         remembering become memories: facts about the user, preferences, rules, corrections,
-        decisions and plans. Each is stored in the user's own words, with the turn as its parent. A
+        decisions and plans. Each memory keeps the user's wording and has the turn as its parent. A
         new value for a slot supersedes the old one. To undo everything that a call learned, pass
         ``Observation.change`` to ``undo``.
 
         In the default mode, ``off``, no language model is used. In the other modes, a model can
-        select further sentences of the user; it never writes text, and nothing is lost if it fails.
+        select additional sentences from the user's messages. The model never writes text, and
+        nothing is lost if it fails.
 
         Observing the same turn again changes nothing. A turn is identified by its session and
         ``id``, or, without an id, by its session and text if it is the speaker's last turn there.
-        If the turn has not been sent to the language model yet, it is sent now. Erased and
+        However, a turn that has not yet been sent to the language model is sent. Erased and
         forgotten turns are skipped, as with ``keep``.
 
-        With ``LLMConfig.background``, the call does not wait for the model: ``Observation.pending``
-        messages remain queued in the ledger and are sent later.
+        With ``LLMConfig.background``, the call does not wait for the model. Messages are queued in
+        the ledger and sent later; ``Observation.pending`` is the number of queued messages.
 
         Args:
             user: The user's message.
@@ -419,25 +423,25 @@ class MemoryManager(Part):
                 session is read as a reply to it, but nothing is learned from it.
             messages: Turns in order, as for ``keep``, instead of ``user`` and ``assistant``.
             session: Name of the conversation.
-            scope: Scope of the conversation; ``""`` is everywhere. None for the session's scope, or
-                for a scope named with ``scopes.define`` that the user mentions. Statements that
-                users make about themselves apply everywhere.
+            scope: Scope of the conversation; ``""`` means everywhere. None selects the session's
+                scope or a scope defined with ``scopes.define`` that the user mentions. Statements
+                that users make about themselves always apply everywhere.
             actor: Name of the user.
-            occurred_at: When it was said, with a time zone; None for now. Dates such as "on Friday"
+            occurred_at: When it was said (timezone-aware); None for now. Dates such as "on Friday"
                 are resolved relative to this time.
-            source: Source of the messages in the role ``user``; None for the user. Nothing is
+            source: Source of the messages with the role ``user``; None for the user. Nothing is
                 learned from any other source.
             keep: Whether to store the turns.
-            turn_id: With ``keep=False``: id of the memory that contains the user's message.
-            mode: ``off``, ``assist`` or ``full``, see ``ObserveConfig``; None for
-                ``Config.observe.mode``. With a language model, the call waits for its reply; by
-                then, the turns and all certain statements are on disk.
-            id: Id of the user's message in its conversation.
+            turn_id: With ``keep=False``, the id of the memory that contains the user's message.
+            mode: ``off``, ``assist`` or ``full`` (see ``ObserveConfig``); None for
+                ``Config.observe.mode``. If a language model is used, the call waits for its reply.
+                By then, the turns and all confidently detected statements are already on disk.
+            id: Id of the user's message in the conversation.
 
         Raises:
-            InvalidInput: Also if the mode requires a language model and ``Config.llm`` does not
-                specify a usable one.
-            MissingExtra: If the package of the language model is not installed.
+            InvalidInput: If an argument is invalid, or if the mode requires a language model and
+                ``Config.llm`` does not specify a usable one.
+            MissingExtra: If the language model's package is not installed.
             SecretFound: As for ``add``.
             TurnErased: If a turn was erased while it was being stored; nothing was stored.
 
@@ -471,41 +475,44 @@ class MemoryManager(Part):
         session: str | None = None,
         speaker: Trust | str = Trust.USER,
     ) -> Memories:
-        """Store the turns of a conversation, each exactly once, however often they are passed.
+        """Store conversation turns, each exactly once, no matter how often they are passed.
 
         A turn is identified by its session and ``id``. Without an id, it is identified by its text
         and the number of earlier occurrences of that text, so pass the conversation from its
-        beginning. With neither a session nor an id, identical texts of a role are stored once.
+        beginning. With neither a session nor an id, identical texts from the same role are stored
+        once.
 
         If a known id arrives with new text, the memory is corrected, and the earlier text stays in
         the history. If an untrusted source edits an approved memory, the edit is quarantined
-        separately. Edits of turns that the user locked are ignored.
+        separately. Edits to turns that the user locked are ignored.
 
         No text is rejected: characters that cannot be stored are replaced with the replacement
-        character, and a turn of more than 16,000 characters is stored in parts. Blocks that memento
-        rendered for a prompt are omitted, and payloads, such as an image as a ``data:`` URI, are
+        character, and a turn longer than 16,000 characters is split into parts. Blocks that memento
+        rendered for a prompt are omitted, and payloads such as images in ``data:`` URIs are
         replaced with a short note.
 
-        An erased or forgotten turn is not stored again, even with an earlier version of its text. A
-        message counts as new if it has a different id or text or, without an id, if it is the
-        user's last message or follows it. The exception is a last message that follows the same
-        turns as when it was erased, which cannot be distinguished from a retry. With neither a
-        session nor an id, the last message always counts as new, and earlier ones do not.
+        An erased or forgotten turn is not stored again, even if an earlier version of its text is
+        passed. A message counts as new if its id or text is different. A message without an id also
+        counts as new if it is the user's last message or comes after it. The exception is a last
+        message that follows the same turns as when it was erased, because it cannot be
+        distinguished from a retry. With neither a session nor an id, the last message always counts
+        as new, and earlier messages do not.
 
-        The role determines the trust class: ``user`` stands for ``speaker``; ``tool``, also in
-        other spellings such as ``function`` and ``TOOL``, stands for a tool, so it is quarantined
-        by default; every other role stands for an agent.
+        The role determines the trust class. Messages with the role ``user`` get the trust class in
+        ``speaker``. Messages with the role ``tool``, or a variant such as ``function`` or ``TOOL``,
+        get the trust class ``tool`` and are therefore quarantined by default. Messages with any
+        other role get the trust class ``agent``.
 
         Args:
-            messages: The turns in order: ``Turn`` objects, strings (from the user), or messages as
-                chat APIs and frameworks represent them, with ``role`` and ``content`` or ``type``
-                and ``parts``, and optional ``id`` and ``name``; see the how-to on conversations.
-                Messages without a speaker or in an unknown format are rejected. Only text blocks
-                are stored; for files and tool results in a message, see ``documents.add`` and
-                ``add(source=...)``.
+            messages: The turns in order: ``Turn`` objects, strings (messages from the user), or
+                messages in the format of a chat API or framework, with ``role`` and ``content`` or
+                ``type`` and ``parts``, and an optional ``id`` and ``name``. See the how-to guide on
+                conversations. Messages without a speaker or in an unknown format are rejected. Only
+                text blocks are stored; for files and tool results in a message, see
+                ``documents.add`` and ``add(source=...)``.
             session: Name of the conversation; any string.
-            speaker: Who writes the turns with the role ``user``: ``agent`` for another agent, as in
-                a subagent. Such turns are not presented as the user's.
+            speaker: Trust class of the turns with the role ``user``. Specify ``agent`` if another
+                agent writes them, as in a subagent; they are then not presented as the user's.
 
         Returns:
             The memories, in order: one per turn, several for a long turn, and none for a blank or
@@ -539,36 +546,37 @@ class MemoryManager(Part):
         record: bool = True,
         filters: Filtering | None = None,
     ) -> Recalled:
-        """Find memories for the user's last message, as a block for the prompt.
+        """Find memories relevant to the user's last message and render them as a prompt block.
 
         The search uses the last message and, with less weight, the user's last three messages
         together. This handles both follow-ups, such as "And the sister?", and changes of subject.
-        After thanks or a greeting, or if no memory is likely to answer, the block is empty.
+        The block is empty if the message is a greeting or thanks, or if no memory is likely to
+        answer it.
 
         Messages that are still in the conversation are omitted, so pass the same ``session`` and
-        messages as to ``keep``. Identical texts are shown once, even if several people said them;
-        of near-identical texts, the newest comes first and the others last. The user's earlier
-        questions come after statements and take at most a quarter of the places, unless there is
-        nothing else to show.
+        messages as to ``keep``. Identical texts are shown once, even if several people wrote them.
+        If several texts are nearly identical, the newest is shown first and the others last. The
+        user's earlier questions come after statements and make up at most a quarter of the results,
+        unless there is nothing else to show.
 
         Args:
             messages: The conversation so far, as for ``keep``, ending with the message to answer. A
                 single string is a query outside any conversation.
-            session: Name of the conversation; memories of all sessions are searched.
+            session: Name of the conversation; memories from all sessions are searched.
             k: Maximum number of memories, 1 to 10,000.
             tokens: Maximum number of tokens in the block, as for ``prompt``; None for no limit.
             min_confidence: Minimum probability that a hit is an answer, [0, 1]; None for
                 ``prompt_confidence``.
             fold: Show identical texts once and near-duplicates last; False to show each separately.
-            diverse: Prefer memories that differ in meaning over the best matches, so that several
-                agents' reports of the same thing take only one place.
+            diverse: Prefer memories with different meanings over the best matches, so several
+                agents' reports of the same thing take up only one place.
             wait: As for ``retrieve``.
             record: Record in the event log which memories the block shows.
-            filters: Only memories that match; see ``Filtering``. ``without`` excludes memories in
-                addition to those of the conversation.
+            filters: Return only memories that match; see ``Filtering``. ``without`` excludes
+                memories in addition to those in the conversation.
 
         Returns:
-            The block, and the hits it shows.
+            The block and the hits that it shows.
 
         >>> import tempfile
         >>> from memento import MemoryManager
@@ -617,52 +625,54 @@ class MemoryManager(Part):
     ) -> Retrieval:
         """Find the memories that are relevant to a query, best first.
 
-        Any text is a valid query, in any language; it has no special syntax.
+        Any text in any language is a valid query; there is no special syntax.
 
         Args:
-            query: The query, in plain words.
-            k: Maximum number of hits to return, 1 to 10,000; None for as many as the query needs:
-                more for a list, a count, a comparison, a sequence or a summary; see
-                ``RetrieveConfig``. A larger ``k`` only appends hits: the earlier ones and their
-                order stay the same, though they may list more ids in ``folded``.
-            match: ``"auto"`` puts memories whose key or alias the query names first; ``"names"``
-                returns only those; ``"text"`` ignores names.
-            as_of: Only memories that were valid at this moment, including any superseded since,
-                with the text that they had then.
-            known_at: Return what this call would have returned at this moment, from what had been
-                recorded by then, including memories that have been forgotten since. Erased
-                memories, and those that are or were in quarantine, are not included. Combined with
-                ``as_of``, it returns what was known at this moment about that one. The query is not
-                logged. A memory whose text has changed since is found by word search, but not by
-                semantic search.
+            query: The query, in natural language.
+            k: Maximum number of hits to return, 1 to 10,000. If None, the number depends on the
+                query: more hits are returned for a list, a count, a comparison, a sequence or a
+                summary (see ``RetrieveConfig``). A larger ``k`` only appends hits. The earlier hits
+                and their order stay the same, though they may list more ids in ``folded``.
+            match: ``"auto"`` ranks memories first if the query contains their key or an alias;
+                ``"names"`` returns only those memories; ``"text"`` ignores keys and aliases.
+            as_of: Return only memories that were valid at this moment, including any that have
+                since been superseded, with their text at that time.
+            known_at: Return what this call would have returned at this moment, based on what had
+                been recorded by then, including memories that have since been forgotten. Memories
+                that have been erased, or that are or were in quarantine, are not included. When
+                combined with ``as_of``, the call returns what was known at this moment about the
+                moment in ``as_of``. The query is not logged. A memory whose text has since changed
+                is found by word search but not by semantic search.
             min_score: Drop hits below this score, [0, 1].
             min_confidence: Return nothing if the probability that the hits contain an answer is
-                below this, [0, 1], as for greetings, thanks and unrelated questions.
+                below this value, [0, 1], as it is for greetings, thanks and unrelated questions.
             cutoff: Drop hits whose score is below this fraction of the best score, [0, 1].
-            tokens: Return only as many hits, in order, as fit into this many tokens. For a long
+            tokens: Return only as many hits, in order, as fit within this many tokens. For a long
                 memory, only the ``passage`` relevant to the query is counted; see
                 ``RetrieveConfig.long``.
-            count_tokens: Counts the tokens of a text; None for the tokenizer of a local embedder,
-                such as the default one, or else an estimate from the characters of the text.
+            count_tokens: Callable that counts the tokens in a text. None selects the tokenizer of a
+                local embedder, such as the default embedder, or otherwise an estimate based on the
+                characters in the text.
             include_superseded: Also return superseded memories. Questions about the past may return
                 them anyway.
-            include_archived: Also return archived memories. Those that the query names are returned
-                anyway.
+            include_archived: Also return archived memories. An archived memory is returned anyway
+                if the query contains its key or an alias.
             include_quarantined: Also return unapproved memories from untrusted sources.
-            fold: Return one hit for all memories by one speaker that differ only in case, spacing,
-                filler words or the final full stop; False to return each separately.
-            wait: Maximum number of seconds to wait until semantic search includes recently added
-                memories; up to a day. The call waits for the newest memories of the namespace, or
-                of ``session``, up to 1,024 memories and 16,384 characters, which are embedded
+            fold: Return a single hit for all memories from the same speaker that differ only in
+                case, spacing, filler words or the final period; False to return each memory
+                separately.
+            wait: Maximum number of seconds, up to a day, to wait for semantic search to include
+                recently added memories. The call waits for the newest memories in the namespace or
+                in ``session``, up to 1,024 memories and 16,384 characters, which are embedded
                 before all others. Memories that are not embedded in time are found only by word
-                search and reported in ``missing``. With 0, the call does not wait, and reports such
-                memories only if they are the majority.
+                search and are reported in ``missing``. With 0, the call does not wait and reports
+                such memories only if they are the majority.
             record: Record in the event log which memories were retrieved.
-            shared: Also search scopes that other namespaces share with this one, see
-                ``scopes.share``; not with ``known_at``, ``as_of`` or ``session``. ``Hit.shared``
-                marks such hits.
-            filters: Only memories that match: ``scope``, ``within``, ``kind``, ``tag`` and more;
-                see ``Filtering``.
+            shared: Also search scopes that other namespaces share with this one (see
+                ``scopes.share``). This does not apply with ``known_at``, ``as_of`` or ``session``.
+                ``Hit.shared`` marks such hits.
+            filters: Return only memories that match: ``scope``, ``within``, ``kind``, ``tag`` and
+                more; see ``Filtering``.
 
         Returns:
             Hits, best first; ``missing`` lists the parts of the search that were unavailable.
@@ -711,26 +721,27 @@ class MemoryManager(Part):
     ) -> str:
         """Find the memories that are relevant to a query and render them as a block for a prompt.
 
-        Each memory is one escaped record. A notice that the records are data precedes them, and
-        stored text can neither close nor forge the tags around the block; see
+        Each memory is rendered as an escaped record. A notice before the records states that they
+        are data, and stored text can neither close nor forge the tags around the block; see
         ``memento.prompt.rendering``.
 
-        From a memory of more than 1,000 characters (``RetrieveConfig.long``), the block shows the
-        one or two relevant passages, with ``…`` for omitted text. A shorter memory is cut only if
-        it does not fit otherwise. A very small budget gets a shorter notice; below about 40 tokens,
-        the block is empty and a warning is logged.
+        For a memory longer than 1,000 characters (``RetrieveConfig.long``), the block shows only
+        the one or two relevant passages, with ``…`` in place of omitted text. A shorter memory is
+        shortened only if it would not fit otherwise. With a very small budget, the notice is
+        shorter. Below about 40 tokens, the block is empty and a warning is logged.
 
         Args:
-            query: The query, in plain words.
-            k: Maximum number of memories to show, 1 to 10,000; None for as many as the query needs,
-                reduced to two and any others of similar confidence if the answer's confidence is at
-                most 0.5.
+            query: The query, in natural language.
+            k: Maximum number of memories to show, 1 to 10,000. If None, the number depends on the
+                query; if the answer's confidence is at most 0.5, only two memories and any others
+                of similar confidence are shown.
             tokens: Maximum number of tokens in the whole block, >= 1; None for no limit. If the
                 query needs several memories, less of each is shown; see ``RetrieveConfig.passage``.
-            count_tokens: Counts the tokens of a text; None for the tokenizer of a local embedder,
-                such as the default one, or else an estimate from the characters of the text.
+            count_tokens: Callable that counts the tokens in a text. None selects the tokenizer of a
+                local embedder, such as the default embedder, or otherwise an estimate based on the
+                characters in the text.
             show_ids: Whether to show the id of each memory.
-            options: Any other argument of ``retrieve``, such as ``scope`` or ``min_score``. Here,
+            options: Any other arguments of ``retrieve``, such as ``scope`` or ``min_score``. Here,
                 ``min_confidence`` defaults to ``prompt_confidence``.
 
         Returns:
@@ -762,7 +773,7 @@ class MemoryManager(Part):
         return block.text
 
     def get(self, id: str) -> Memory:  # noqa: A002 - the field's own name
-        """Return one memory by id, whatever its status."""
+        """Return a memory by id, regardless of its status."""
         return self._view.get(id)
 
     def list(
@@ -782,10 +793,10 @@ class MemoryManager(Part):
         Args:
             status: ``active`` (the default), ``superseded``, ``archived``, ``forgotten``,
                 ``quarantined``, or several of these.
-            order: ``arrival``, or ``occurred`` for the order of ``occurred_at``.
+            order: ``arrival``, or ``occurred`` to sort by ``occurred_at``.
             newest_first: Reverse the order.
             limit: Maximum number of memories to return, 1 to 1,000,000.
-            offset: Number of memories to skip first, >= 0.
+            offset: Number of memories to skip, >= 0.
             as_of: As for ``retrieve``; unless ``status`` is given, superseded memories are
                 included.
             known_at: As for ``retrieve``.
@@ -819,12 +830,12 @@ class MemoryManager(Part):
         Args:
             key: The slot, such as ``user/editor``.
             scope: Scope of the slot; only this exact scope is searched.
-            as_of: Return the value, and its text, at this moment, with a time zone; None for now.
+            as_of: Return the value and its text as of this moment (timezone-aware); None for now.
             known_at: As for ``retrieve``.
 
         Returns:
             The memory; None if the slot is empty. Forgotten, quarantined and expired memories never
-            fill a slot, at any moment.
+            fill a slot.
 
         >>> import tempfile
         >>> from memento import MemoryManager
@@ -870,32 +881,33 @@ class MemoryManager(Part):
             kind: New kind.
             importance: New importance, [0, 1].
             scope: New scope.
-            tags: New tags, instead of all current tags.
-            metadata: New metadata, instead of the current object.
+            tags: New tags, which replace all current tags.
+            metadata: New metadata, which replaces the current object.
             pinned: Whether to protect it from fading. Only the user's memories can be pinned.
             valid_until: When it stops being true; None for never.
-            condition: When it applies, in plain words; None for always.
-            due_at: When it is due; None for no date.
+            condition: When it applies, in plain language; None for always.
+            due_at: When it is due; None for no due date.
             expires_in: Time to live from now; None for no expiry.
             add_aliases: Aliases to add.
             remove_aliases: Aliases to remove.
             tier: The tier to move it to.
-            lock: ``user`` protects it from all changes until it is unlocked, removes its expiry and
-                defers feedback on it. With ``promoted``, it can be changed, but only the user can
-                replace it, until two verdicts from different days or sources say that it is wrong.
-                None unlocks it. Only the user's memories can be locked, at most 100 of them as
-                ``user``. ``store.erase`` also removes locked memories.
-            source: Trust class of whoever makes the change; None for the user. From then on, the
-                memory is trusted no more than this source. An accepted memory whose text the user
-                changes becomes the user's.
+            lock: ``user`` protects the memory from all changes until it is unlocked, removes its
+                expiry and defers feedback on it. With ``promoted``, the memory can be changed, but
+                only the user can replace it until two verdicts from different days or sources
+                report that it is wrong. None unlocks the memory. Only the user's memories can be
+                locked, and at most 100 of them can have the lock ``user``. ``store.erase`` also
+                removes locked memories.
+            source: Trust class of the person or program that makes the change; None for the user.
+                From then on, the memory is trusted no more than this source is. If the user changes
+                the text of an accepted memory, its trust class becomes ``user``.
 
         Returns:
             The memory in its current state.
 
         Raises:
-            LockedMemory: If the user locked it, and ``lock`` does not unlock it.
-            TooManyLocks: If 100 are locked already.
-            InvalidInput: Also if the memory is forgotten.
+            LockedMemory: If the user locked the memory and ``lock`` does not unlock it.
+            TooManyLocks: If 100 memories are already locked.
+            InvalidInput: If an argument is invalid, or the memory is forgotten.
             UntrustedSource: If ``source`` is untrusted or less trusted than the memory; or if a
                 memory from an untrusted source would become a rule or be pinned.
         """
@@ -930,23 +942,25 @@ class MemoryManager(Part):
         """Replace a wrong memory with a new one.
 
         The old memory is superseded and stays in the history; ``undo`` restores it. The new memory
-        inherits its scope, session, key, aliases, kind, importance, tier, tags, metadata and
-        speaker, the condition of a rule, and the date of a plan unless the text gives a different
-        date. To fix a typo, use ``update``, which changes the memory in place.
+        inherits the scope, session, key, aliases, kind, importance, tier, tags, metadata and
+        speaker. It also inherits a rule's condition and, unless the text gives a different date, a
+        plan's due date. To fix a typo, use ``update``, which changes the memory in place.
 
         Args:
             id: Id of the memory; it must be active.
             text: The correct statement.
-            source: Who makes the correction; None for the user. If the source is untrusted, the new
+            source: Source of the correction; None for the user. If the source is untrusted, the new
                 memory is quarantined and replaces the old one once approved. If it is less trusted
-                than the old memory, both remain active, in conflict, until the user settles it.
-            occurred_at: When the statement became true, with a time zone; None for now.
+                than the old memory, both memories remain active until the user resolves the
+                conflict.
+            occurred_at: When the statement became true (timezone-aware); None for now.
 
         Returns:
             The new memory.
 
         Raises:
-            InvalidInput: Also if the memory is not active, has expired, or already has this text.
+            InvalidInput: If an argument is invalid, or the memory is not active, has expired, or
+                already has this text.
             LockedMemory: If a lock protects the memory from this source.
             SecretFound, UntrustedSource: As for ``add``.
 
@@ -970,10 +984,10 @@ class MemoryManager(Part):
 
         Args:
             id: The memory.
-            source: Trust class of whoever hides it; None for the user.
+            source: Trust class of the person or program that hides it; None for the user.
 
         Raises:
-            LockedMemory: If the user locked it.
+            LockedMemory: If the user locked the memory.
             UntrustedSource: If ``source`` is untrusted or less trusted than the memory.
         """
         return self._view.forget(
@@ -987,15 +1001,15 @@ class MemoryManager(Part):
         is interrupted, repeat it to hide the rest. Memories added during the call are not included.
 
         Args:
-            filters: See ``Filtering``. As a safeguard, at least one is required; ``within=""``
-                matches everything.
+            filters: See ``Filtering``. As a safeguard, at least one filter is required;
+                ``within=""`` matches everything.
 
         Returns:
-            Ids of the hidden memories, in order of arrival, for ``restore``.
+            Ids of the hidden memories, in order of arrival, for use with ``restore``.
 
         Raises:
-            InvalidInput: Also if no filter is given.
-            LockedMemory: If the user locked one of them; nothing was hidden. Exclude it with
+            InvalidInput: If a filter is invalid, or no filter is given.
+            LockedMemory: If the user locked one of the memories; nothing is hidden. Exclude it with
                 ``without``, or unlock it.
         """
         if all(value is None for value in filters.values()):
@@ -1014,41 +1028,41 @@ class MemoryManager(Part):
         return [row.id for row in hidden]
 
     def restore(self, id: str) -> Memory:  # noqa: A002 - the field's own name
-        """Restore a forgotten memory, as superseded if its slot has been filled since.
+        """Restore a forgotten memory; it becomes superseded if its slot has since been filled.
 
         An active or quarantined memory is not changed.
 
         Raises:
-            InvalidInput: If it is superseded rather than forgotten. Use ``slots.revert`` to return
-                to the previous value of a slot; otherwise, add the text again.
+            InvalidInput: If the memory is superseded rather than forgotten. Use ``slots.revert`` to
+                return to the previous value of a slot; otherwise, add the text again.
         """
         return self._view.change(id, lambda work: change.restore(work, id), verb="restore")
 
     def undo(
         self, change: int | None = None, *, run: int | None = None, force: bool = False
     ) -> Undone:
-        """Undo a change, except for memories that later changes build on.
+        """Undo a change, except where later changes depend on it.
 
         Each memory that the change altered returns to its earlier state, and each memory that it
         added is forgotten; the same applies to links. An undo is itself a change, so undoing it
         redoes the original. Memories that were approved or rejected return to quarantine. Erasures
         and feedback cannot be undone.
 
-        A memory is not changed, and is listed in ``Undone.left``, if a later change altered it,
-        another memory now fills its slot, its successor is hidden or no longer exists, it would
-        leave quarantine, the user locked it and the lock itself is not being undone, or it would
-        become the 101st locked memory.
+        A memory is left unchanged and listed in ``Undone.left`` in any of these cases: a later
+        change altered it, another memory now fills its slot, its successor is hidden or no longer
+        exists, it would leave quarantine, the user locked it and the lock itself is not being
+        undone, or it would become the 101st locked memory.
 
         Args:
-            change: Number of the change, see ``changes.list``.
+            change: Number of the change; see ``changes.list``.
             run: Number of a run to undo instead: all of its changes, newest first, each in its own
                 transaction.
             force: Also undo later changes that would prevent the undo.
 
         Raises:
             InvalidInput: Unless exactly one of ``change`` and ``run`` is given.
-            NothingToUndo: If there is no such change, it was already undone, or no memory from it
-                still exists.
+            NothingToUndo: If the change does not exist, was already undone, or affected only
+                memories that no longer exist.
 
         >>> import tempfile
         >>> from memento import MemoryManager
@@ -1068,20 +1082,20 @@ class MemoryManager(Part):
         timeout: float | None = None,
         progress: Progress | None = None,
     ) -> bool:
-        """Write the snapshot of the short tier and, optionally, wait for the indexes.
+        """Write the short tier's snapshot and, optionally, wait for the indexes.
 
-        This is not needed to save memories: they are on disk when ``add`` returns.
+        You do not need to call this to save memories; they are on disk when ``add`` returns.
 
         Args:
-            wait: Wait until every memory of the store is embedded and indexed.
+            wait: Wait until every memory in the store is embedded and indexed.
             timeout: Maximum number of seconds to wait, up to a day; None for no limit.
             progress: With ``wait``, called about every half second with the number of this
-                namespace's memories indexed since the call and the number to be indexed; see
-                ``memento.protocols.Progress``.
+                namespace's memories that have been indexed since the call began and the total to be
+                indexed; see ``memento.protocols.Progress``.
 
         Returns:
-            False if work remains: the timeout expired, or an index is not working (see
-            ``store.stats().trouble``). Texts of other namespaces that the embedder refused are
+            False if work remains because the timeout expired or an index is not working (see
+            ``store.stats().trouble``). Texts in other namespaces that the embedder rejected are
             ignored.
         """
         limit = None if timeout is None else check_seconds("timeout", timeout)
@@ -1093,10 +1107,10 @@ class MemoryManager(Part):
         )
 
     def close(self) -> None:
-        """Close the store for all views of this manager. Calling it again does nothing.
+        """Close the store for all views of this manager. Calling this method again does nothing.
 
-        Other managers of this process on the same folder stay open; the last one to close closes
-        the files.
+        Other managers that this process has opened on the same folder stay open. The files are
+        closed when the last manager is closed.
         """
         self._view.hold.close()
 

@@ -43,7 +43,7 @@ for type checkers: a misspelt name is an error before the program runs."""
 
 
 class Tier(StrEnum):
-    """Which part of the store a memory is in."""
+    """The part of the store that a memory is in."""
 
     SHORT = "short"
     """The newest turns of a session, in a ring buffer in RAM."""
@@ -54,7 +54,7 @@ class Tier(StrEnum):
 
 
 class Kind(StrEnum):
-    """Kind of statement that a memory contains."""
+    """The kind of statement that a memory contains."""
 
     FACT = "fact"
     PREFERENCE = "preference"
@@ -87,7 +87,7 @@ class Status(StrEnum):
 
 
 class Trust(StrEnum):
-    """Trust class: where a memory comes from, which determines how far it is trusted.
+    """Trust class of a memory's source, which determines how far the memory is trusted.
 
     The user is trusted most, followed by the agent; the other three are trusted equally.
     """
@@ -131,7 +131,7 @@ class Trust(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a state of a memory ended; the glossary explains each."""
+    """Why a state of a memory ended; the glossary explains each reason."""
 
     UPDATED = "updated"
     REPLACED = "replaced"
@@ -165,7 +165,7 @@ class Reason(StrEnum):
 
 
 class Event(StrEnum):
-    """A kind of event in the log; the glossary explains each."""
+    """A kind of event in the log; the glossary explains each kind."""
 
     UPDATED = "updated"
     REPLACED = "replaced"
@@ -217,7 +217,7 @@ class Event(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a memory comes from.
+    """The source of a memory.
 
     Attributes:
         kind: Trust class. For a derived memory, the least trusted class among its own source and
@@ -240,21 +240,21 @@ class Memory:
     Attributes:
         id: Identifier, unique in its namespace; a UUIDv7 unless the caller chose one.
         seq: Position in the order of arrival, >= 1. Sort by this rather than by a timestamp.
-        namespace: Labels that decide who can see it.
+        namespace: Labels that determine who can see it.
         text: The text.
-        tier: Where it is kept.
+        tier: Tier in which it is stored.
         kind: Kind of statement.
         status: Whether it is active, or why it is hidden.
-        scope: Where it applies, a path such as ``project/alpha``; ``""`` is everywhere.
-        session: Conversation it belongs to, or None.
+        scope: Scope in which it applies, a path such as ``project/alpha``; ``""`` means everywhere.
+        session: Conversation that it belongs to, or None.
         actor: Who said it, or None.
         role: Chat role of the speaker (``user``, ``assistant``, ``tool`` ...), or None.
         key: The slot it fills, such as ``user/editor``, or None.
-        aliases: Other names by which to find it.
+        aliases: Alternative names that can be used to find it.
         importance: [0, 1].
         tags: Labels to filter by.
         metadata: A JSON object with the caller's custom fields.
-        source: Where it comes from.
+        source: Source of the memory.
         pinned: Whether it never fades.
         lock: ``user`` if nothing may change it until it is unlocked, ``promoted`` if only the user
             may replace it, or None.
@@ -263,12 +263,12 @@ class Memory:
         updated_at: When it last changed, UTC.
         valid_from: When it became true, UTC.
         valid_until: When it stops being true (exclusive), or None for no end.
-        expires_at: Moment from which it is no longer found, or None.
+        expires_at: When it expires and is no longer found, or None.
         superseded_by: Id of the memory that replaced it, or None.
         reinforced: How often the same content arrived again, >= 0.
         version: 1 for the first text; each ``update`` and each merged repeat adds one.
-        signal: How it was recognised in a conversation, such as ``preference`` or ``todo``; None if
-            ``observe`` did not learn it.
+        signal: How ``observe`` recognised it in a conversation, such as ``preference`` or ``todo``;
+            None if ``observe`` did not learn it.
         condition: When a rule applies, such as ``when I ask about recipes``, or None for always.
         due_at: When a plan is due, UTC, or None.
     """
@@ -404,12 +404,12 @@ class Related:
         memory: The memory at the other end of the link.
         relation: ``related``, from ``add(related=...)``; ``supersedes``, a memory and one that it
             replaced; ``proposes``, a quarantined memory and one that it will replace once approved;
-            ``contradicts`` and ``echoes``, statements that were compared, the later one first;
-            ``resolved``, a settled pair; ``quotes``, an article and a memory that it quotes.
-            Imported links may have other names.
-        outgoing: Whether the link leads from the memory that was passed to ``memory``. For
-            ``supersedes``, True means that the passed memory supersedes ``memory``, and False the
-            reverse.
+            ``contradicts`` and ``echoes``, two statements that were compared, the later one first;
+            ``resolved``, a pair whose conflict was resolved; ``quotes``, an article and a memory
+            that it quotes. Imported links may have other names.
+        outgoing: True if the link leads to ``memory`` from the memory whose id was passed, False if
+            it leads the other way. For ``supersedes``, True means that the memory whose id was
+            passed supersedes ``memory``.
     """
 
     memory: Memory
@@ -475,31 +475,33 @@ class Hit:
         memory: The memory.
         score: Relevance within this answer, [0, 1]; larger is better.
         confidence: Estimated probability that this memory answers the query, [0, 1].
-        terms: Each piece of evidence with its contribution to the score, before scaling; also
+        terms: Contribution of each piece of evidence to the score, before scaling. Also contains
             ``use``, ``belief``, ``worth``, ``associated`` and ``levelled``, in nats, which affect
             the order but not the score.
-        ranks: The searches that found this memory, each with the rank of the memory in it (1 is
+        ranks: The searches that found this memory, each with the memory's rank in the results (1 is
             first).
         folded: Ids of near-identical memories that this hit stands for.
         passage: The relevant part of a long text, if the answer has a token budget and only this
             part was counted; otherwise None. ``…`` marks omitted text.
-        signs: The numbers behind the confidence: ``cosine`` to the query; ``cover``, the share of
-            the query's words in the memory, weighted by rarity; ``share`` of the evidence of all
-            candidates; ``fit``, the share of the greatest possible evidence; ``unknown``, the share
-            of the query's words that no memory contains; ``noise``, the cosine expected for the
-            nearest of the same number of unrelated memories.
+        signs: The values from which the confidence is computed: ``cosine`` to the query; ``cover``,
+            the share of the query's words in the memory, weighted by rarity; ``share`` of the
+            evidence of all candidates; ``fit``, the share of the greatest possible evidence;
+            ``unknown``, the share of the query's words that no memory contains; ``noise``, the
+            cosine expected for the nearest of the same number of unrelated memories.
         newer: Id of a newer memory about the same thing, which may have replaced it, or None.
-        until: When the last statement learned from this message was superseded, UTC, if none of
-            them is still active; ``newer`` is then the memory that superseded it. None otherwise.
+        until: If every statement learned from this message has been superseded, the time when the
+            last of them was superseded, UTC; ``newer`` is then the memory that superseded it.
+            Otherwise, None.
         belief: Estimated probability that the memory is right, (0, 1), from its source and the
-            feedback on it; see ``feedback.belief``. None in answers about an earlier moment
-            (``known_at``).
-        fading: Whether it has faded because it was not used for a long time; such a memory is as
-            easy to find as any other.
+            feedback on it; see ``feedback.belief``. None in the results of a query about an earlier
+            moment (``known_at``).
+        fading: Whether it has faded because it has not been used for a long time. A faded memory is
+            still as easy to find as any other.
         beside: The first hits of the same answer, for use by ``feedback``; not displayed.
-        conflicts: Ids of memories among the best sixteen that contradict it; see
+        conflicts: Ids of memories among the sixteen best hits that contradict it; see
             ``slots.conflicts``.
-        shared: Whether it is shared by another namespace, which is ``memory.namespace``.
+        shared: Whether it is shared by another namespace, in which case ``memory.namespace``
+            identifies that namespace.
     """
 
     memory: Memory
@@ -530,12 +532,12 @@ class Hit:
 
     @property
     def tier(self) -> Tier:
-        """Tier the memory is kept in."""
+        """Tier in which the memory is stored."""
         return self.memory.tier
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """Metadata of the memory, as the caller gave it."""
+        """Metadata of the memory, as specified by the caller."""
         return self.memory.metadata
 
     def __repr__(self) -> str:
@@ -547,7 +549,7 @@ class Hit:
         return display.table("", _COLUMNS, [_cells(1, self)])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return one flat JSON object: the score, the memory's fields, and why it was found."""
+        """Return a flat JSON object: the score, the memory's fields, and why it was found."""
         said = {
             one.name: display.data(getattr(self, one.name))
             for one in fields(self)
@@ -635,14 +637,14 @@ def _cells(rank: int, hit: Hit) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Retrieval(Sequence[Hit]):
-    """The answer of ``retrieve``: a sequence of hits, best first, with facts about the search.
+    """The result of ``retrieve``: hits, best first, with information about the search.
 
     Attributes:
-        query: The query as given.
+        query: The original query.
         hits: The hits, best first.
-        missing: The parts of the search that were unavailable, each with the reason: a tier, or
-            ``reranker``; also ``long`` while most memories are not embedded and are found only by
-            word search, and ``ledger`` if damaged memories were omitted.
+        missing: The parts of the search that were unavailable, each with the reason. A part is a
+            tier or ``reranker``. Also contains ``long`` while most memories are not yet embedded
+            and are found only by word search, and ``ledger`` if damaged memories were omitted.
         confidence: Estimated probability that the hits contain an answer, [0, 1]; 0 if there are
             none.
         took: Duration of each stage in seconds: ``embed`` (the query), ``rank``, ``read`` (the
@@ -696,7 +698,7 @@ class Retrieval(Sequence[Hit]):
         return display.table(f"{self.query}: {self._count()}{lacks}", _COLUMNS, rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the answer as a JSON object: facts about the search, and the hits, best first."""
+        """Return the result as a JSON object: information about the search, and the hits."""
         return {
             "query": self.query,
             "confidence": self.confidence,
@@ -735,7 +737,7 @@ class Retrieval(Sequence[Hit]):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check of ``doctor``.
+    """The result of a single ``doctor`` check.
 
     Attributes:
         check: Name of the check.
@@ -759,8 +761,8 @@ class Version:
         text: Its text.
         status: Its status.
         tier: Its tier.
-        until: When the next state replaced it, UTC; None for the present state.
-        reason: Why this state ended, a value of ``Reason``. The content changed: ``updated``,
+        until: When the next state replaced it, UTC; None for the current state.
+        reason: Why this state ended, as a value of ``Reason``. The content changed: ``updated``,
             ``merged``, ``replaced``, ``moved``. The status changed: ``superseded``, ``archived``,
             ``unarchived``, ``forgotten``, ``disowned`` (forgotten with its source, or because its
             message was edited and no longer contains it), ``restored``, ``approved``, ``rejected``.
@@ -772,9 +774,9 @@ class Version:
         valid_from: Start of the period in which this state is true, UTC; None for states stored
             under schema 1.
         valid_until: End of that period (exclusive), UTC; None if open.
-        change: Number of the change that ended it, see ``changes``; None for the current state and
+        change: Number of the change that ended it (see ``changes``); None for the current state and
             for states that predate schema 9 or were imported.
-        by: Trust class of whoever made that change, or None.
+        by: Trust class of the person or program that made that change, or None.
     """
 
     version: int
@@ -794,10 +796,10 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class SlotValue:
-    """One value of a slot, and the period in which it was current.
+    """A value of a slot and the period in which it was current.
 
     Attributes:
-        memory: The memory; active, or superseded.
+        memory: The memory, which is active or superseded.
         since: When it became current, UTC.
         until: When it stopped being current (exclusive), UTC; None if open.
         reason: Why it ended: ``superseded`` by another memory, or ``ended`` because its validity
@@ -818,19 +820,19 @@ class Change:
     """A call that changed at least one memory, or a sleep.
 
     Attributes:
-        number: Its number in the namespace, for ``undo``; later changes have larger numbers.
+        number: Its number in the namespace, for use with ``undo``; later changes have larger
+            numbers.
         at: When it happened, UTC.
         kind: The method that was called, such as ``add``, ``correct`` or ``forget_many``.
         by: Trust class of the caller.
-        run: Number of the first change of the call, if it made several; otherwise None.
+        run: Number of the call's first change if the call made several changes; otherwise, None.
         rev_from: First revision number of the namespace that it used.
-        rev_to: Last revision number that it used, including all in between. Less than ``rev_from``
-            for a sleep that only replayed memories or scaled down links, and for the undo of such a
-            sleep.
+        rev_to: Last revision number that it used. Less than ``rev_from`` for a sleep that only
+            replayed memories or scaled down links, and for the undo of such a sleep.
         changed: Ids of the memories that it changed, in order of arrival; for a sleep that changed
             none, those that it replayed or whose links it scaled down.
         added: Ids of the memories that it added, in order of arrival.
-        undone_by: Number of the change that undid it; None if there is none, or if that change was
+        undone_by: Number of the change that undid it; None if it was not undone, or if the undo was
             itself undone.
         undoes: Number of the change that it undid; None if it is not an undo.
     """
@@ -857,7 +859,7 @@ class Undone:
     Attributes:
         changes: Numbers of the changes that this call made, in order; to redo, undo one of them.
             Empty if nothing was undone.
-        undone: Numbers of the changes that were undone, in that order.
+        undone: Numbers of the changes that were undone, in the order in which they were undone.
         memories: Ids of the memories that were reverted or hidden, or whose replay or scaled links
             were undone, in order of arrival.
         left: Ids of memories that were not changed, each with the number of the change that
@@ -874,9 +876,9 @@ class Undone:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """What changed between two moments: memory ids mapped to (before, after).
+    """The changes between two moments, as memory ids mapped to (before, after).
 
-    Each memory is listed once, by its later state. Quarantined memories are not listed.
+    Each memory is listed once, under its later state. Quarantined memories are not listed.
 
     Attributes:
         since: The earlier moment, UTC.
@@ -918,7 +920,7 @@ class Evidence:
     """One piece of feedback on a memory.
 
     Attributes:
-        event: Number of the event, for ``feedback.retract``; in no order.
+        event: Number of the event, for use with ``feedback.retract``; numbers are not sequential.
         at: When it was given, UTC.
         verdict: ``used``, ``confirmed``, ``ignored``, ``wrong`` or ``harmful``; ``outcome`` of a
             loop; ``reinforced`` if the same content arrived again.
@@ -962,7 +964,7 @@ class Belief:
 
 @dataclass(frozen=True, slots=True)
 class Strength:
-    """How much a memory was used, and how far it has faded.
+    """How much a memory has been used, and how far it has faded.
 
     Attributes:
         id: Identifier of the memory.
@@ -971,9 +973,9 @@ class Strength:
         need: Odds that it will be needed, >= 0, estimated from how often and how recently it was
             used.
         use: The effect of ``need`` on ranking, nats, [0, 2); 0 if it was never used.
-        retention: Share still remembered, [0, 1]; it falls with each day on which the namespace was
-            used but the memory was not.
-        stability: Number of such days after which 37 % remains; it grows with each spaced use.
+        retention: Share that is still remembered, [0, 1]. It falls with each day on which the
+            namespace was used but the memory was not.
+        stability: Number of such days after which 37 % remains. It grows with each spaced use.
         short: Short-term strength, [0, 2]; fades within weeks.
         long: Long-term strength, >= 0; grows from the short-term strength.
         worth: Mean outcome of the answers that it contributed to, [-1, 1]; 0 if unknown.

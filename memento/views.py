@@ -108,7 +108,7 @@ class View:
 
     @property
     def closed(self) -> bool:
-        """Whether the store was closed."""
+        """Whether the store has been closed."""
         return self.hold.closed
 
     @property
@@ -123,7 +123,7 @@ class View:
 
     @property
     def prompt_confidence(self) -> float:
-        """Default of ``min_confidence`` for ``prompt`` and for adapters that fill a prompt."""
+        """Default ``min_confidence`` for ``prompt`` and for adapters that fill a prompt."""
         return self.hold.engine.prompt_confidence
 
     @property

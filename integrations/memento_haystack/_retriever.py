@@ -53,7 +53,7 @@ class MementoRetriever:
         """Retrieve documents.
 
         Args:
-            query: The query, in plain words.
+            query: The query, in natural language.
             filters: Filters for this query instead of those of the component.
             top_k: Maximum number of documents for this query.
         """

@@ -183,7 +183,7 @@ class MementoVectorStore(VectorStore):
         """Return the best documents for a query, each with its score in [0, 1].
 
         Args:
-            query: The query, in plain words.
+            query: The query, in natural language.
             k: Maximum number of documents to return, 1 to 10,000.
             filter: Metadata keys with the value each must have, see ``Filtering.where``.
             kwargs: Not used; must be empty.
@@ -224,7 +224,7 @@ class MementoVectorStore(VectorStore):
         """Return documents that match a query and differ from each other.
 
         Args:
-            query: The query, in plain words.
+            query: The query, in natural language.
             k: Maximum number of documents to return.
             fetch_k: Number of documents to choose from.
             lambda_mult: 0 for maximum diversity, 1 for maximum relevance.

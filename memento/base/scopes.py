@@ -69,7 +69,7 @@ def parse_namespace(labels: str | Sequence[str]) -> tuple[str, ...]:
 def parse_scope(path: str, field: str = "scope") -> str:
     """Validate a scope path and return its one normal form, without slashes at either end.
 
-    Its segments are joined by ``/``; ``""`` is everywhere.
+    Its segments are joined by ``/``; ``""`` means everywhere.
 
     Raises:
         InvalidScope: If a segment is empty, ``.`` or ``..``, or it is too long; names the field.

@@ -40,7 +40,7 @@ def mcp(
     scope: Annotated[
         str | None,
         option(
-            "--scope", help="Scope the agent works in. Default: the project of the current folder."
+            "--scope", help="Scope that the agent works in. Default: the current folder's project."
         ),
     ] = None,
     everywhere: Annotated[
@@ -82,12 +82,12 @@ def mcp(
     """Run an MCP server for an agent.
 
     The server uses standard input and output, and runs until the agent disconnects. All agents that
-    use a store share one process, which keeps the store open. The first agent starts this process;
-    it exits when no agent has used it for a while.
+    use a store share one process, which keeps the store open. The first agent starts this process,
+    which exits when no agent has used it for a while.
 
     With --http, which requires the mcp extra, the server runs until you stop the command, and
-    serves only clients that have a token. A token is bound to the namespace, scope, --read-only and
-    --trust that were specified with --add-token.
+    serves only clients that have a token. A token is bound to the namespace, the scope and the
+    --read-only and --trust options that were specified with --add-token.
     """
     if add_token:
         _add_token(store, add_token, scope or "", trust, read_only=read_only)
@@ -148,9 +148,11 @@ def init(
     *,
     here: Annotated[
         bool,
-        option("--here", help="Give the current folder a store of its own, agent_memory."),
+        option("--here", help="Create a store for the current folder, agent_memory."),
     ] = False,
-    yes: Annotated[bool, option("--yes", "-y", help="Set up the agents without asking.")] = False,
+    yes: Annotated[
+        bool, option("--yes", "-y", help="Set up the agents without asking for confirmation.")
+    ] = False,
 ) -> Shown:
     """Create the store and set up the agents found here.
 
@@ -286,12 +288,12 @@ def onboard(
     ] = False,
     scope: Annotated[
         str | None,
-        option("--scope", help="Scope of the new memories. Default: the project of the folder."),
+        option("--scope", help="Scope of the new memories. Default: the folder's project."),
     ] = None,
 ) -> Shown:
-    """Learn from a repository: documents, history, outline.
+    """Learn from a repository's documents, history and outline.
 
-    Running the command again adds only what is new. Without --mine, text from the repository is
+    Running the command again adds only new content. Without --mine, text from the repository is
     quarantined until you approve it.
     """
     from memento.agents.onboard import onboard as read  # noqa: PLC0415 - used by this command only

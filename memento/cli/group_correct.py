@@ -52,7 +52,7 @@ def forget(
 ) -> Shown:
     """Hide memories; `memento restore` brings them back.
 
-    With --source, hides all memories from that address and those derived from them.
+    With --source, hides all memories from that address and all memories derived from them.
     """
     if (source is None) == (not ids) or (dry_run and source is None):
         raise InvalidInput("ID", "specify either ids or --source; --dry-run requires --source")
@@ -232,10 +232,10 @@ def undo(
         bool, option("--yes", "-y", help="Without a number: do not ask for confirmation.")
     ] = False,
 ) -> Shown:
-    """Undo the last change, or a change by its number.
+    """Undo the last change or a specific change.
 
     Without a number, the command shows what it will do and asks for confirmation. To redo a change,
-    undo the undo. Memories that have changed again since then are left unchanged; if that applies
+    undo the undo. Memories that have changed again since then are left unchanged. If this applies
     to all of them, the exit status is 1.
     """
     if sum(one is not None for one in (change, run, key)) > 1:
@@ -324,18 +324,21 @@ class Keep(StrEnum):
 def list_conflicts(
     store: Store,
     pair: Annotated[
-        list[str] | None, typer.Argument(metavar="[A B]", help="The two ids of the pair to settle.")
+        list[str] | None,
+        typer.Argument(metavar="[A B]", help="Ids of the two memories whose conflict to resolve."),
     ] = None,
     *,
     keep: Annotated[
         Keep | None, option("--keep", help="Which of A and B to keep: a, b, both or neither.")
     ] = None,
-    resolved: Annotated[bool, option("--resolved", help="List the settled pairs instead.")] = False,
+    resolved: Annotated[
+        bool, option("--resolved", help="List the resolved pairs instead.")
+    ] = False,
     limit: Annotated[int, option("-n", "--limit", help="Maximum number of pairs.")] = 20,
 ) -> Shown:
-    """List contradictions, or settle one.
+    """List contradictions, or resolve one.
 
-    The newest pair comes first. Settled pairs are listed only with --resolved.
+    The newest pair comes first. Resolved pairs are listed only with --resolved.
     """
     if (keep is None) != (not pair) or len(pair or ("A", "B")) != 2:  # noqa: PLR2004 - a pair
         raise InvalidInput("A B", "to settle a pair, specify two ids and --keep")
@@ -374,7 +377,7 @@ def feedback(
         str | None, option("--note", help="The reason, stored with the verdict.")
     ] = None,
 ) -> Shown:
-    """Report whether memories helped, or are right or wrong."""
+    """Report whether memories were helpful, right or wrong."""
     said = {
         Event.USED: useful,
         Event.IGNORED: useless,

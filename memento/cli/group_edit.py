@@ -75,13 +75,13 @@ def set_(
         list[str] | None,
         option("--metadata", metavar="NAME=VALUE", help="Set a metadata field; -NAME removes it."),
     ] = None,
-    tier: Annotated[Tier | None, option("--tier", help="Tier to move it to.")] = None,
+    tier: Annotated[Tier | None, option("--tier", help="Tier to move the memory to.")] = None,
     kind: Annotated[Kind | None, option("--kind", help="Kind of statement.")] = None,
     importance: Annotated[
         float | None, option("--importance", help="Importance, from 0 to 1.")
     ] = None,
     scope: Annotated[
-        str | None, option("--scope", help="Scope it applies to; '' for everywhere.")
+        str | None, option("--scope", help="Scope that it applies to; '' for everywhere.")
     ] = None,
     key: Annotated[
         str | None,
@@ -89,7 +89,9 @@ def set_(
     ] = None,
     condition: Annotated[
         str | None,
-        option("--condition", help="For a rule: when it applies, in plain words; '' for always."),
+        option(
+            "--condition", help="For a rule: when it applies, in plain language; '' for always."
+        ),
     ] = None,
     due_at: Annotated[
         datetime | None,
@@ -219,7 +221,7 @@ def _rekeyed(memory: MemoryManager, old: Memory, key: str) -> Memory:
 def edit(memory: MemoryManager, id: Id) -> Shown:  # noqa: A002 - the field's own name
     """Change a memory in your editor.
 
-    Opens the memory's fields and text in $VISUAL or $EDITOR, and applies your changes when the
+    Opens the memory's fields and text in $VISUAL or $EDITOR and applies your changes when the
     editor exits. If the file is unchanged or empty, nothing happens. `memento undo` undoes the
     edit.
     """

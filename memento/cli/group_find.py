@@ -40,7 +40,7 @@ app = typer.Typer()
 
 AsOf = Annotated[
     datetime | None,
-    option("--as-of", parser=moment_of, metavar="MOMENT", help="The value at this time."),
+    option("--as-of", parser=moment_of, metavar="MOMENT", help="Show the value at this time."),
 ]
 
 
@@ -222,9 +222,9 @@ def list_(
 ) -> Shown:
     """List memories, one per line, in order of arrival.
 
-    Each line shows the end of the id (which every command except erase accepts instead of the whole
-    id), the date, the key or tags, and the text. When the output is piped, each memory is printed
-    on a single line, however long.
+    Each line shows the end of the id, the date, the key or tags, and the text. Every command except
+    erase accepts the end of an id instead of the whole id. When the output is piped, each memory is
+    printed on a single line, regardless of its length.
     """
     found = memory.list(
         status=status or None, newest_first=newest_first, limit=limit, offset=offset, **filters
@@ -272,11 +272,11 @@ def show(
     as_of: AsOf = None,
     known_at: KnownAt = None,
 ) -> Shown:
-    """Show everything about one memory.
+    """Show everything about a memory.
 
-    Shows the memory's fields, its earlier states and the related memories, whatever its status. For
-    a key, shows the current value, or with --as-of or --known-at an earlier value. If there is
-    none, the exit status is 3.
+    Shows the fields, earlier states and related memories of a memory with any status. For a key,
+    shows the current value; with --as-of or --known-at, shows an earlier value. If there is no such
+    memory, the exit status is 3.
     """
     found = memory.value(id, scope=scope, as_of=as_of, known_at=known_at)
     if found is None and (as_of or known_at or scope):

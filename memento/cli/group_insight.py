@@ -65,9 +65,9 @@ def timeline(
     memory: MemoryManager,
     topic: Topic = None,
     *,
-    by: Annotated[
-        By, option("--by", help="Order by the time of the event or of its recording.")
-    ] = (By.OCCURRED),
+    by: Annotated[By, option("--by", help="Order by when the event occurred or was recorded.")] = (
+        By.OCCURRED
+    ),
     limit: Annotated[int, option("-n", "--limit", help="Maximum number of memories to read.")] = 50,
     within: Below = None,
 ) -> Shown:
@@ -98,7 +98,7 @@ def dossier(memory: MemoryManager, topic: Query) -> Shown:
 def health(memory: MemoryManager, *, within: Below = None) -> Shown:
     """Show which memories need attention.
 
-    Lists conflicts, and memories that are overdue, were never used or have no source.
+    Lists conflicts and memories that are overdue, were never used or have no source.
     """
     return explained(memory.insight.health(within))
 

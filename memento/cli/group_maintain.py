@@ -67,7 +67,7 @@ def backup(
 
     The store can stay in use during the backup. The finished file is verified.
 
-    The backup includes every namespace. `memento restore FILE` turns it back into a store.
+    The backup includes every namespace. `memento restore FILE` restores a store from it.
     """
     kept = memory.store.backup(file, overwrite=overwrite)
     return Shown(kept, [f"{kept.path}  {counted(kept.memories)}, {kept.bytes:,} bytes, verified"])
@@ -90,7 +90,7 @@ def export(
     *,
     format: Annotated[  # noqa: A002 - the word for it
         Format | None,
-        option("--format", help="Write the active memories in the format of another program."),
+        option("--format", help="Write the active memories in another program's format."),
     ] = None,
     vault: Annotated[
         Path | None,
@@ -130,13 +130,13 @@ def export(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the memories to a file, notes or another store.
+    """Export memories to a file, notes or another store.
 
-    The file contains lines of JSON that other programs can read and `memento import` can load. With
-    --format, writes the active memories of one namespace in the format of another program.
+    The file is in JSON Lines format, which other programs can read and `memento import` can load.
+    With --format, writes the active memories in one namespace in another program's format.
 
-    All namespaces are written unless --namespace or MEMENTO_NAMESPACE specifies one. If the export
-    goes to stdout, the output of --json goes to stderr.
+    All namespaces are written unless you specify one with --namespace or MEMENTO_NAMESPACE. If the
+    export goes to stdout, the output of --json goes to stderr.
 
     With --vault, each memory becomes a Markdown note in a folder. Edit the notes with any editor
     and run the command again to apply the changes from both sides. Before changing memories, the
@@ -246,7 +246,7 @@ def import_(
 ) -> None:
     """Import a file written by `memento export`.
 
-    If any part is refused, nothing is imported. Importing the same file twice adds nothing new.
+    If any part is rejected, nothing is imported. Importing the same file twice adds nothing new.
 
     Each memory is imported into the namespace it came from. With --namespace or MEMENTO_NAMESPACE,
     an export of a single namespace is imported into that namespace instead.
@@ -292,8 +292,9 @@ def import_(
 def config(store: Store) -> Shown:
     """Show every setting and where its value comes from.
 
-    The output has the form of a `memento.toml`. A MEMENTO_* variable takes precedence over the file
-    in the store's folder, which takes precedence over the file in your own settings folder.
+    The output is in the format of a `memento.toml` file. A MEMENTO_* variable takes precedence over
+    the file in the store's folder, which takes precedence over the file in your own settings
+    folder.
     """
     found = load(store.root).each
     return Shown(found, [f"{one.line:<40}  # {one.source}" for one in found])
@@ -329,8 +330,8 @@ def stats(
 ) -> Shown:
     """Show statistics about the store.
 
-    Counts the memories per tier and the memories not indexed yet, or with --by the memories per
-    namespace, session, tag or key.
+    Counts the memories in each tier and the memories that are not indexed yet. With --by, counts
+    the memories per namespace, session, tag or key.
     """
     if (by is not None and usage) or (since is not None and not usage):
         raise InvalidInput("--usage", "cannot be combined with --by; --since requires --usage")
@@ -403,9 +404,9 @@ def doctor(
     """Check the store for damage and repair what it can.
 
     The exit status is 1 if any check failed. Only derived data is repaired; memories are never
-    changed. Damaged memories are listed for all namespaces unless --namespace or MEMENTO_NAMESPACE
-    specifies one. If the ledger is damaged or cannot be opened, close the store in every process
-    and use --salvage; the damaged store is kept beside the new one.
+    changed. Damaged memories are listed for all namespaces unless you specify one with --namespace
+    or MEMENTO_NAMESPACE. If the ledger is damaged or cannot be opened, close the store in every
+    process and use --salvage. The damaged store is kept next to the new one.
     """
     if agents + anew + rescue > 1:
         raise InvalidInput("--salvage", "use only one of --agents, --reindex and --salvage")
@@ -473,9 +474,9 @@ def erase(
 ) -> Shown:
     """Erase memories permanently.
 
-    The memories are removed from every file of the store; unlike `forget`, this cannot be undone.
-    Specify ids, --source or --session, or only --namespace to erase a whole namespace. If work
-    remains, the exit status is 1, and the next process that opens the store finishes the work.
+    The memories are removed from every file in the store. Unlike `memento forget`, this cannot be
+    undone. Specify ids, --source or --session, or only --namespace to erase a whole namespace. If
+    work remains, the exit status is 1, and the next process that opens the store finishes the work.
     """
     everything = not ids and source is None and session is None
     everything = everything and given(context, "namespace", "COMMANDLINE")
@@ -592,8 +593,8 @@ def sleep(
 
     Sleep merges near-duplicates, moves memories between tiers and archives memories that are no
     longer used. Nothing is deleted; `memento undo --run N` undoes the whole run. If the time runs
-    out, the next run continues. With `--steps articles`, sleep writes articles: texts that quote
-    what is known about a topic.
+    out, the next run continues. With `--steps articles`, sleep writes articles, which quote what is
+    known about a topic.
     """
     found = memory.sleep.run(seconds=seconds, steps=steps or None, dry_run=dry_run)
     return Shown(found, _sleep_lines(found), empty="")

@@ -61,7 +61,8 @@ SECRET = re.compile(r"\[redacted:([\w-]+)\]")
 app = typer.Typer()
 
 Origin = Annotated[
-    Trust, option("--trust", help="Class of its source; tool, web and import are quarantined.")
+    Trust,
+    option("--trust", help="Trust class of the source; tool, web and import are quarantined."),
 ]
 
 
@@ -81,7 +82,7 @@ def add(
     *,
     tier: Annotated[
         Tier | None,
-        option("--tier", help="Tier to store it in; if not specified, importance decides."),
+        option("--tier", help="Tier to store the memory in; based on importance if not specified."),
     ] = None,
     kind: Annotated[Kind, option("--kind", help="Kind of statement.")] = Kind.FACT,
     importance: Annotated[
@@ -93,7 +94,7 @@ def add(
         option("--key", help="Key, such as user/editor; a new value supersedes the old one."),
     ] = None,
     alias: Annotated[
-        list[str] | None, option("--alias", help="Another name to find it by; repeatable.")
+        list[str] | None, option("--alias", help="Alternative name; repeatable.")
     ] = None,
     scope: Scope = "",
     session: Session = None,
@@ -109,11 +110,11 @@ def add(
             "--expires-in",
             parser=seconds_of,
             metavar="TIME",
-            help="Hide it after this time: 90 (seconds), 15m, 12h, 7d.",
+            help="Hide the memory after this time: 90 (seconds), 15m, 12h, 7d.",
         ),
     ] = None,
     condition: Annotated[
-        str | None, option("--condition", help="For a rule: when it applies, in plain words.")
+        str | None, option("--condition", help="For a rule: when it applies, in plain language.")
     ] = None,
     due_at: Annotated[
         datetime | None,
@@ -125,10 +126,10 @@ def add(
     source: Annotated[
         str | None, option("--source", metavar="URI", help="URI of the source.")
     ] = None,
-    pin: Annotated[bool, option("--pin", help="Pin it, so it never fades.")] = False,
+    pin: Annotated[bool, option("--pin", help="Pin the memory, so it never fades.")] = False,
     supersedes: Annotated[
         list[str] | None,
-        option("--supersedes", help="Id of a memory that it replaces; repeatable."),
+        option("--supersedes", help="Id of a memory to replace; repeatable."),
     ] = None,
     id: Annotated[  # noqa: A002 - the field's own name
         str | None, option("--id", help="An id of your own, which makes retries safe.")
@@ -204,7 +205,7 @@ def ingest(
         str | None, option("--format", help=f"{FORMATS}; detected if not specified.")
     ] = None,
     name: Annotated[
-        str | None, option("--name", help="Name of the source. Default: the name of the file.")
+        str | None, option("--name", help="Name of the source. Default: the file name.")
     ] = None,
     scope: Scope = "",
     trust: Origin = Trust.USER,
@@ -220,20 +221,20 @@ def ingest(
     document: Annotated[
         bool,
         option(
-            "--document", help="Track the file: hide memories whose text it no longer contains."
+            "--document", help="Track the file, and hide memories whose text it no longer contains."
         ),
     ] = False,
     wait: Annotated[
         bool, option("--wait/--no-wait", help="Wait until everything is indexed.")
     ] = True,
 ) -> Shown:
-    """Remember files: notes, chats, exports, tables.
+    """Remember files: notes, chats, exports and tables.
 
     The format is detected from the content of each file. The whole file is checked before anything
-    is written. If ingestion is interrupted, run it again: it adds only what is missing. A later
-    export of the same chats likewise adds only what is new.
+    is written. If ingestion is interrupted, run the command again to add only what is missing.
+    Likewise, ingesting a later export of the same chats adds only new messages.
 
-    What other people said is quarantined; use --me to specify which of the speakers you are.
+    Messages from other people are quarantined; use --me to specify which speaker you are.
 
     With --document, a text or Markdown file is stored in numbered parts. After the file changes,
     run the command again: changed parts supersede the old ones, and deleted parts are hidden.
@@ -370,7 +371,7 @@ def observe(
 
     The turn is stored, and statements that the user makes in it are remembered.
 
-    With --mode assist or full, a language model points out further statements by the user. A dry
+    With --mode assist or full, a language model selects additional statements by the user. A dry
     run shows only what would be learned without the model.
 
     Without a message, a transcript is read from stdin: lines of JSON with role and content, or

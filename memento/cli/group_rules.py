@@ -28,14 +28,15 @@ def policy(
     store: Store,
     *,
     scope: Annotated[
-        str, option("--scope", help="Scope the agent works in, such as project/x.")
+        str, option("--scope", help="Scope that the agent works in, such as project/x.")
     ] = "",
     message: Annotated[
         str | None, option("--for", metavar="MESSAGE", help="The user's last message.")
     ] = None,
     session: Session = None,
     head: Annotated[
-        bool, option("--head", help="Print only the head, which stays the same in a session.")
+        bool,
+        option("--head", help="Print only the head, which stays the same throughout a session."),
     ] = False,
     tail: Annotated[
         bool, option("--tail", help="Print only the tail, which depends on the message.")
@@ -85,13 +86,15 @@ def direct(
         list[str], typer.Argument(metavar="RULE", help="One or more rules, each in quotes.")
     ],
     *,
-    scope: Annotated[str, option("--scope", help="Scope they apply to.")] = "",
-    lock: Annotated[bool, option("--lock", help="Allow only the user to change them.")] = False,
+    scope: Annotated[str, option("--scope", help="Scope that the rules apply to.")] = "",
+    lock: Annotated[
+        bool, option("--lock", help="Allow only the user to change the rules.")
+    ] = False,
     condition: Annotated[
-        str | None, option("--condition", help="When they apply, in plain words.")
+        str | None, option("--condition", help="When the rules apply, in plain language.")
     ] = None,
 ) -> Shown:
-    """Add rules, stored exactly as given."""
+    """Add rules, which are stored exactly as written."""
     made = memory.rules.direct(texts, scope=scope, lock=lock, condition=condition)
     return Shown({"memories": made}, [f"{one.id}  {one_line(one.text)}" for one in made], empty="")
 
@@ -142,7 +145,7 @@ def _waiting(memory: MemoryManager) -> str:
 def approve(
     memory: MemoryManager,
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="ID", help="Memory ids, or parts of ids.")
+        list[str] | None, typer.Argument(metavar="ID", help="Memory ids or parts of ids.")
     ] = None,
     *,
     version: Annotated[

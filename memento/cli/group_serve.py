@@ -83,10 +83,15 @@ def serve(
         ),
     ] = None,
     rights: Annotated[
-        str, option("--rights", help="With --add-token: what it permits (read, write or admin).")
+        str,
+        option("--rights", help="With --add-token: what the token permits (read, write or admin)."),
     ] = "write",
     trust: Annotated[
-        str, option("--trust", help="With --add-token: highest trust class of what it writes.")
+        str,
+        option(
+            "--trust",
+            help="With --add-token: highest trust class for memories written with the token.",
+        ),
     ] = "agent",
     expires: Annotated[
         float | None,
@@ -94,7 +99,7 @@ def serve(
             "--expires-in",
             parser=seconds_of,
             metavar="TIME",
-            help="With --add-token: how long it is valid.",
+            help="With --add-token: how long the token is valid.",
         ),
     ] = None,
     list_tokens: Annotated[
@@ -116,8 +121,8 @@ def serve(
     database; for a store in a folder, one process answers most calls anyway.
 
     A token gives access to the namespace specified with --add-token and those below it, or with
-    --namespace '*' to the whole store. What it writes gets at most the trust class in --trust:
-    user, agent, tool, web or import.
+    --namespace '*' to the whole store. Memories written with the token get at most the trust class
+    specified with --trust: user, agent, tool, web or import.
     """
     if add_token and not store.exists:
         store.open().close()

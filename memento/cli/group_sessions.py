@@ -55,10 +55,11 @@ def end(
     *,
     outcome: Annotated[str | None, option("--outcome", help="How the session ended.")] = None,
     summary: Annotated[
-        str | None, option("--summary", help="Summary to keep. Default: an extract of the session.")
+        str | None,
+        option("--summary", help="Summary to store. Default: an extract from the session."),
     ] = None,
 ) -> Shown:
-    """End a session and keep a summary of it as a memory."""
+    """End a session and store a summary of it as a memory."""
     ended = memory.sessions.info(id).state == "ended"
     kept = None if ended else memory.sessions.end(id, outcome, summary)
     told = "ended" if kept is None else f"ended; kept {kept.id}"
@@ -95,10 +96,10 @@ def checkpoint(
     *,
     goal: Annotated[str | None, option("--goal", help="The task in one sentence.")] = None,
     done: Annotated[
-        list[str] | None, option("--done", help="A step that is done; repeatable.")
+        list[str] | None, option("--done", help="A completed step; repeatable.")
     ] = None,
     next: Annotated[  # noqa: A002 - what comes next
-        list[str] | None, option("--next", help="A step that comes next; repeatable.")
+        list[str] | None, option("--next", help="A next step; repeatable.")
     ] = None,
     blocked: Annotated[
         list[str] | None, option("--blocked", help="Something that blocks the work; repeatable.")
@@ -179,7 +180,7 @@ def list_scopes(
 ) -> Shown:
     """List scopes, including those shared with you.
 
-    Scopes of other namespaces are listed if they are shared with this namespace.
+    Scopes in other namespaces are listed if they are shared with this namespace.
     """
     found, mine = memory.scopes.list(), memory.store.namespace
     return Shown({"scopes": found}, (_scope_line(one, mine) for one in found))
@@ -205,7 +206,7 @@ def define(
     title: Annotated[str, option("--title", help="Human-readable name.")] = "",
     alias: Annotated[list[str] | None, option("--alias", help="Another name; repeatable.")] = None,
 ) -> Shown:
-    """Describe a scope so that texts can be matched to it."""
+    """Define a scope so texts can be matched to it."""
     made = memory.scopes.define(path, title=title, aliases=alias or ())
     return Shown(made, [_scope_line(made, made.namespace)])
 
@@ -243,9 +244,9 @@ def merge(
     src: Annotated[str, typer.Argument(metavar="SOURCE", help="The scope to move memories from.")],
     dst: Annotated[str, typer.Argument(metavar="TARGET", help="The scope to move them to.")],
 ) -> Shown:
-    """Move all memories of one scope into another.
+    """Move all memories from one scope to another.
 
-    `memento scopes unmerge` undoes it.
+    To undo the merge, use `memento scopes unmerge`.
     """
     moved = memory.scopes.merge(src, dst)
     return Shown({"moved": moved}, [f"{counted(moved)} moved"])
@@ -254,9 +255,7 @@ def merge(
 @command(scopes, "memento scopes unmerge web")
 def unmerge(
     memory: MemoryManager,
-    src: Annotated[
-        str, typer.Argument(metavar="SOURCE", help="The scope that was the SOURCE of the merge.")
-    ],
+    src: Annotated[str, typer.Argument(metavar="SOURCE", help="The scope that was merged.")],
 ) -> Shown:
     """Undo a merge."""
     moved = memory.scopes.unmerge(src)
@@ -270,7 +269,7 @@ def share(
     *,
     other: Other,
 ) -> Shown:
-    """Let another namespace see the memories of a scope.
+    """Share a scope's memories with another namespace.
 
     The other namespace cannot change them.
     """
@@ -285,7 +284,7 @@ def unshare(
     *,
     other: Other,
 ) -> Shown:
-    """Stop sharing a scope, at once and in every process."""
+    """Stop sharing a scope, immediately and in every process."""
     there = memory.scopes.unshare(path, other.split("/"))
     return Shown({"unshared": there}, ["no longer shared" if there else "it was not shared"])
 

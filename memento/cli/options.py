@@ -165,7 +165,7 @@ EmbedderName = Annotated[
     ),
 ]
 AsJson = Annotated[bool, option("--json", help="Print JSON.")]
-Scope = Annotated[str, option("--scope", help="Scope it applies to, such as project/x.")]
+Scope = Annotated[str, option("--scope", help="Scope that it applies to, such as project/x.")]
 Scopes = Annotated[
     list[str] | None, option("--scope", help="Only memories that apply in this scope; repeatable.")
 ]
@@ -230,10 +230,11 @@ def filters_of(
         list[str] | None, option("--key", help="Only memories with this key; repeatable.")
     ] = None,
     actor: Annotated[
-        list[str] | None, option("--actor", help="Only what this person or agent said; repeatable.")
+        list[str] | None,
+        option("--actor", help="Only memories from this person or agent; repeatable."),
     ] = None,
     role: Annotated[
-        list[str] | None, option("--role", help="Only what was said in this role; repeatable.")
+        list[str] | None, option("--role", help="Only memories with this chat role; repeatable.")
     ] = None,
     source: Annotated[
         list[str] | None,
@@ -261,7 +262,7 @@ def filters_of(
             "--since",
             parser=moment_of,
             metavar="MOMENT",
-            help="Only what was said since this time: a date, last monday, 7d.",
+            help="Only memories since this time: a date, last monday, 7d.",
         ),
     ] = None,
     until: Annotated[
@@ -270,7 +271,7 @@ def filters_of(
             "--until",
             parser=moment_of,
             metavar="MOMENT",
-            help="Only what was said before this time; same formats as --since.",
+            help="Only memories before this time; same formats as --since.",
         ),
     ] = None,
     as_of: Annotated[

@@ -196,17 +196,17 @@ FADE_BELOW = 0.3
 class Effect:
     """Settings for how uses and verdicts affect the order of results.
 
-    They reorder only memories that match the query in the same way (by name, literally, or
-    neither), and never change a score. Without uses and verdicts the order is unaffected.
+    They reorder only memories that match the query in the same way (by name, literally or neither),
+    and never change a score. Without uses or verdicts, the order is unaffected.
 
     Attributes:
-        use: Initial weight of past use, [0, 1.5]. Each namespace then learns its own weight from
-            feedback, and also how much small differences in evidence should count, [0.5, 1].
-        learn: Whether to learn these two weights; otherwise, they are ``use`` and 1 in every
+        use: Initial weight of past use, [0, 1.5]. From feedback, each namespace then learns its own
+            weight and how much small differences in evidence should count, [0.5, 1].
+        learn: Whether to learn these two weights; if False, they are ``use`` and 1 in every
             namespace.
         bound: Maximum combined effect, in nats, [0, 10]. A memory whose evidence is better by more
             than twice this amount is never overtaken.
-        rivals: How much worth a hit loses when another hit about the same subject was used instead,
+        rivals: How much worth a hit loses if another hit about the same subject was used instead,
             [0, 1]; 0 for none.
     """
 

@@ -63,10 +63,11 @@ class Dynamics:
     strengths.
 
     Attributes:
-        pace: How quickly the effect of a use fades: ``fast``, ``usual``, ``slow`` or ``slowest``.
+        pace: How quickly the effect of each use fades: ``fast``, ``usual``, ``slow`` or
+            ``slowest``.
         stability: For each kind, the number of active days in which an unused memory of importance
             0.5 fades to 0.37, > 0. Kinds left out keep their defaults, see `STABILITY`.
-        agent: Weight of a verdict by the agent, relative to 1 for the user's, [0, 1].
+        agent: Weight of a verdict by an agent, relative to 1 for the user's verdicts, [0, 1].
         half_life: Number of days in which a verdict loses half its weight, > 0.
     """
 

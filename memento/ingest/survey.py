@@ -257,7 +257,7 @@ def survey(
         it.
 
     Raises:
-        InvalidInput: If an argument cannot be accepted.
+        InvalidInput: If an argument is invalid.
     """
     how = How(me, {} if map is None else map)
     given = None if format is None else member(Format, "format", format)

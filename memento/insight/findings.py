@@ -13,12 +13,12 @@ from memento.types import Evidence, Memory, Related, Retrieval, SlotValue, Versi
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Memories that lead from a name in the question to others through shared names.
+    """Memories that lead, through shared names, from a name in the question to other memories.
 
     Attributes:
         facts: The memories, in order; the chain leads to the last one.
         names: For each memory, the name that led to it, in lower case and without accents. The
-            first name is in the question, and each further name is in the previous memory.
+            first name is in the question, and each subsequent name is in the previous memory.
         confidence: How well the chain fits the question, [0, 1]; comparable only among chains for
             the same question.
     """
@@ -36,7 +36,7 @@ class Conflict:
         memory: The memory in the chain.
         others: Visible memories that contradict it.
         reason: ``other value`` if they are older and give a different value for the same thing;
-            ``contradicts`` if they have such a link.
+            ``contradicts`` if they are linked as contradictory.
     """
 
     memory: Memory
@@ -46,14 +46,14 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """The answer of ``insight.reason``.
+    """The result of ``insight.reason``.
 
     Attributes:
-        question: The question as given.
-        names: The names in the question that occur in memories.
+        question: The original question.
+        names: The names in the question that appear in memories.
         chains: Chains of evidence, best first; no chain is part of another.
         conflicts: Memories in the chains that are contradicted by other memories.
-        gaps: Words of the question that no chain covers.
+        gaps: Words in the question that no chain covers.
         hits: The result of ``retrieve`` if there is no chain; otherwise None.
     """
 
@@ -99,13 +99,13 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """An event in the history of a memory, or one that the memory describes.
+    """An event in a memory's history, or an event that the memory describes.
 
     Attributes:
         at: When it happened, UTC.
-        what: ``occurred`` when it happened or was said; ``recorded`` when it was stored; otherwise
-            the ``Reason`` for which one of its states ended.
-        memory: The memory as it is now.
+        what: The type of event: ``occurred`` for something that happened or was said, ``recorded``
+            for the storing of a memory, or the ``Reason`` why one of the memory's states ended.
+        memory: The memory in its current state.
         text: Its text at that time.
     """
 
@@ -119,7 +119,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """Where a memory comes from and what was derived from it.
+    """A memory's sources and the memories derived from it.
 
     Attributes:
         memory: The memory.
@@ -165,13 +165,13 @@ class Lineage:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A memory of a dossier.
+    """A memory in a dossier.
 
     Attributes:
         memory: The memory.
         turns: The visible memories from which it was derived.
         earlier: Earlier values of its slot, oldest first.
-        until: When the last statement learned from it was superseded; see ``Hit.until``.
+        until: When the last statement learned from the memory was superseded; see ``Hit.until``.
     """
 
     memory: Memory
@@ -184,10 +184,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Dossier:
-    """What is known about a topic, each memory with its sources.
+    """What is known about a topic: memories and their sources.
 
     Attributes:
-        topic: The topic as given.
+        topic: The original topic.
         entries: The memories, most relevant first. A turn from which another entry was derived
             appears only in that entry.
         confidence: Estimated probability that anything is known about the topic, [0, 1].
@@ -230,7 +230,8 @@ class Health:
         overdue: Active memories that are no longer valid or are past their due date.
         unused: Number of memories older than 30 days that have never been returned.
         oldest_rule: The active, unconfirmed rule that has been unchanged the longest, or None.
-        junk: Number of forgotten memories for each source, by address, that has three or more.
+        junk: Number of forgotten memories by source address, for each source that has three or
+            more.
         scopes: Number of active memories, by scope.
         signals: Number of active memories that ``observe`` learned, by signal.
     """

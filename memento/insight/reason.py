@@ -334,7 +334,7 @@ class Found:
         rows: Row id to row, of every memory that is shown.
         older: Row id on a chain to visible rows that give another value for the same thing.
         against: Row id on a chain to visible rows that are linked to it by ``contradicts``.
-        gaps: Words of the question that no chain covers.
+        gaps: Words in the question that no chain covers.
     """
 
     names: tuple[str, ...]

@@ -91,7 +91,7 @@ class Chosen:
 
 
 def chosen(db: Session, ns: int, what: Chosen) -> dict[int, str]:
-    """Find the chosen memories, whatever their status: row ids to ids, in order of arrival."""
+    """Find the chosen memories, regardless of their status: row ids to ids, in order of arrival."""
     if what.everything:
         condition, values = "true", []
     elif what.sources:

@@ -46,33 +46,33 @@ _OPERATOR = re.compile(r"\$\w*")
 
 
 class Filtering(TypedDict, total=False):
-    """Filters of ``retrieve``, ``list`` and similar methods; all are optional.
+    """Filters for ``retrieve``, ``list`` and similar methods; all are optional.
 
     Attributes:
         tier: One tier or several.
         kind: One kind or several.
-        scope: One path or several: memories that apply there, whether they are in this scope, below
+        scope: One path or several: memories that apply in this scope, whether they are in it, below
             it or above it.
-        within: One path or several: memories in this scope or below it. ``""`` is everywhere.
+        within: One path or several: memories in this scope or below it. ``""`` means everywhere.
         session: One session or several.
-        tag: Memories that have this tag, or all of several.
+        tag: Memories that have this tag, or all of these tags.
         any_tag: Memories that have at least one of these tags.
-        where: Conditions on the metadata, all of which must hold. A field must equal the value
-            given or, for a list, one of its items; None matches null or a missing key. A nested
+        where: Conditions on the metadata, all of which must hold. A field must equal the specified
+            value or, for a list, one of its items; None matches null or a missing key. A nested
             field is written ``{"a": {"b": 1}}`` or ``{"a.b": 1}``: if no field is named ``a.b``,
             the dots separate names. Operators: ``{"price": {"$gt": 3, "$lte": 9}}``, with ``$gt``,
             ``$gte``, ``$lt``, ``$lte``, ``$eq``, ``$ne``, ``$in``, ``$nin`` and ``$exists`` (True
             or False). ``$ne`` and ``$nin`` also match a missing key. Numbers are compared with
             numbers, and strings with strings by code point; a field of another type never matches a
             range.
-        key: Memories that fill this slot, or one of several.
-        actor: Memories said by this actor, or by one of several.
-        role: Memories said in this chat role, or in one of several.
-        source: Memories from this source, or from one of several: a trust class such as ``web``, or
-            an exact address, as in ``Source.uri``.
+        key: Memories that fill this slot, or one of these slots.
+        actor: Memories from this actor, or from one of these actors.
+        role: Memories with this chat role, or with one of these roles.
+        source: Memories from this source, or from one of these sources: a trust class such as
+            ``web``, or an exact address, as in ``Source.uri``.
         ids: Only these memories, at most 100,000.
         without: All memories except these, at most 100,000 ids.
-        pinned: Only pinned memories (True) or only unpinned ones (False).
+        pinned: Only pinned memories (True) or only unpinned memories (False).
         since: Earliest ``occurred_at``, inclusive.
         until: Latest ``occurred_at``, exclusive.
     """

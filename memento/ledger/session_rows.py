@@ -21,7 +21,7 @@ class Begun:
     """A session; its ``id`` is the ``session`` of its memories. Times are microseconds.
 
     Attributes:
-        scope: Scope in which it applies; ``""`` is everywhere.
+        scope: Scope in which it applies; ``""`` means everywhere.
         goal: The task, or None.
         touched: When it was last written to, to the second.
         outcome: How it ended, or None.

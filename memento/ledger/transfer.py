@@ -23,7 +23,7 @@ _INDEXED = having("in_index")
 
 
 def rows(db: Session, ns: int) -> Iterator[Row]:
-    """Read every memory of a namespace, whatever its status, in order of arrival."""
+    """Read every memory of a namespace, regardless of its status, in order of arrival."""
     return select(db, "docid BETWEEN ? AND ? ORDER BY docid", docid_range(ns))
 
 

@@ -47,7 +47,7 @@ class PydanticAI:
 
     Raises:
         MissingExtra: If pydantic-ai or the provider's library is not installed.
-        InvalidInput: If an argument cannot be accepted, or no key is set.
+        InvalidInput: If an argument is invalid, or no key is set.
     """
 
     def __init__(

@@ -50,7 +50,7 @@ class Lesson:
         condition: When it applies, or None for always.
         due_at: When a plan is due, or None.
         ends_at: When a plan is over, or None.
-        scope: Where it applies.
+        scope: Scope in which it applies.
         tags: Labels.
         quotes: Whether the text holds words of what it answers.
         signal: Class of the memory: that of the sentence, but ``identity`` for what an agent must

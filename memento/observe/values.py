@@ -27,7 +27,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A statement of the user that could become a memory.
+    """A statement by the user that could become a memory.
 
     Attributes:
         text: The text that would be stored.
@@ -38,13 +38,13 @@ class Candidate:
         key: Slot that it would fill, or None.
         condition: When it applies, or None for always.
         due_at: When a plan is due, or None.
-        scope: Where it would apply.
+        scope: Scope in which it would apply.
         confidence: Probability of the class, [0, 1].
         reasons: Names of the checks and cues that applied.
         turn_id: Id of the memory that contains the message, or None.
         tags: Labels that it would have.
-        parents: Ids of the memories from which the text is taken: the message and, if the text
-            quotes it, the turn before.
+        parents: Ids of the memories from which the text is taken: the message and, if quoted in the
+            text, the preceding turn.
     """
 
     text: str
@@ -85,7 +85,7 @@ class Learned:
     """A memory that a statement created or repeated.
 
     Attributes:
-        memory: The memory as it is now.
+        memory: The memory in its current state.
         signal: Class of the statement.
         confidence: Probability of the class, [0, 1].
         span: The sentence in the message, word for word.
@@ -111,10 +111,10 @@ class ForgetRequest:
 
     Attributes:
         span: The sentence in the message, word for word.
-        about: What to forget, in the user's words; ``""`` if the request only refers to it
+        about: What to forget, in the user's own words; ``""`` if the request only refers to it
             indirectly.
-        forgotten: Ids of the memories that were hidden, for ``restore``. The turn that contains the
-            request is also hidden, and is included only if nothing else was found.
+        forgotten: Ids of the memories that were hidden, for use with ``restore``. The turn that
+            contains the request is also hidden, and is included only if nothing else was found.
         found: Ids of memories that may be meant but were not hidden; pass the right ones to
             ``forget_many(ids=...)``.
     """
@@ -132,14 +132,15 @@ class Assistance:
     Attributes:
         mode: ``assist`` or ``full``.
         model: Name of the model.
-        sent: Number of user messages sent to it.
-        unsent: Number of messages that should have been sent to it but were not; see ``failure``.
-        accepted: Number of sentences that were learned because it selected them.
-        dropped: Number of items in its replies that were ignored, by reason; see
+        sent: Number of user messages sent to the model.
+        unsent: Number of messages that should have been sent to the model but were not; see
+            ``failure``.
+        accepted: Number of sentences that were learned because the model selected them.
+        dropped: Number of items in the model's replies that were ignored, by reason; see
             ``memento.observe.pointing``.
-        failure: Why the model could not finish, see ``SynthesisFailed``; ``full`` if too many
-            messages are waiting for it; None if nothing failed. Messages that were not sent to it
-            were processed without it.
+        failure: Why the model could not finish (see ``SynthesisFailed``); ``full`` if too many
+            messages are waiting for it; None if nothing failed. Messages that were not sent to the
+            model were processed without it.
         problem: A description of the failure, or ``""``.
         calls: Number of requests sent.
         tokens_in: Number of tokens sent.
@@ -175,18 +176,18 @@ class Observation:
     """The result of ``observe``.
 
     Attributes:
-        turns: The memories of the turns, in order; empty with ``keep=False``.
+        turns: The memories that contain the turns, in order; empty with ``keep=False``.
         learned: The statements that were stored or repeated, in order.
-        doubtful: Statements that ``observe`` was not sure about; ``rules.confirm`` stores such a
-            statement. A doubtful statement that gives a new value for something known is stored
-            anyway.
+        doubtful: Statements that ``observe`` was not sure about. To store such a statement, use
+            ``rules.confirm``. A doubtful statement that gives a new value for something already
+            known is stored anyway.
         forget: Requests to forget something, and the memories that they hid.
         feedback: Praise (``praised``) and criticism (``faulted``) of the assistant, in order.
         vetoed: Number of sentences rejected by a check, by reason.
-        skipped: Number of sentences that were skipped because they look pasted.
+        skipped: Number of sentences that were skipped because they appear to have been pasted.
         known: Whether all user messages had already been observed, in which case nothing was done.
-        change: Number of the change for ``undo``; None if nothing changed. If the language model
-            also contributed, ``undo(run=change)`` undoes both.
+        change: Number of the change, for use with ``undo``; None if nothing changed. If the
+            language model also contributed, ``undo(run=change)`` also undoes its contribution.
         language: ISO 639-1 code of the last message that was read; ``""`` if unknown.
         how: How statements were detected: ``model``, ``ngrams``, ``cues`` or ``none``.
         took: Duration of each stage in seconds: ``read``, ``write`` and, with a language model,

@@ -1,10 +1,10 @@
 """Decide whether the condition of a rule holds for a message. Pure.
 
-A condition is a clause in plain words ("when I ask about recipes"), or a JSON object with ``words``
-(one of them must occur), ``all_words`` and ``context`` (patterns for the caller's context, such as
-``{"path": "*.sql"}``). A clause holds if one of its content words is in the message or in the
-caller's context, or if it is near enough in meaning. A negated clause ("unless I ask for details",
-"if I'm not writing code") holds if the rest of it does not.
+A condition is a clause in plain language ("when I ask about recipes"), or a JSON object with
+``words`` (one of them must occur), ``all_words`` and ``context`` (patterns for the caller's
+context, such as ``{"path": "*.sql"}``). A clause holds if one of its content words is in the
+message or in the caller's context, or if it is near enough in meaning. A negated clause ("unless I
+ask for details", "if I'm not writing code") holds if the rest of it does not.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class Dropped:
     Attributes:
         id: Its id.
         zone: The zone in which it would appear.
-        reason: Why: ``budget`` or ``conflict``.
+        reason: The reason: ``budget`` or ``conflict``.
     """
 
     id: str
@@ -80,13 +80,15 @@ class Policy:
         text: The head followed by the tail.
         head: The part that stays the same, byte for byte, throughout a session: zones 1 to 5. Put
             it into the system message.
-        tail: The part for this moment and message: zones 6 to 10. Put it after the last message.
-        memories: The memories that it contains, in order.
+        tail: The part that depends on the current time and message: zones 6 to 10. Put it after the
+            last message.
+        memories: The memories that the policy contains, in order.
         dropped: The memories left out, each with its reason.
-        conflicts: Pairs of rules that cannot both be followed; they are never resolved silently.
-        tokens: Estimated tokens of the text.
+        conflicts: Pairs of rules that cannot both be followed. Such conflicts are never resolved
+            silently.
+        tokens: Estimated number of tokens in the text.
         fingerprint: Digest of the head; identical heads have the same digest.
-        over_budget: Whether the locked rules alone exceed the budget of the head.
+        over_budget: Whether the locked rules alone exceed the head's budget.
     """
 
     text: str
@@ -105,7 +107,7 @@ class Policy:
         return self.text
 
     def explain(self) -> str:
-        """Return the zone of each memory, and why others were left out, one per line."""
+        """Return the zone of each memory, and why other memories were left out, one per line."""
         lines = [f"zone {one.zone} ({ZONES[one.zone]}): {one.id}" for one in self.memories]
         lines += [f"left out of zone {one.zone}: {one.id}, {one.reason}" for one in self.dropped]
         for one in self.conflicts:

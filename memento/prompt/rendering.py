@@ -456,7 +456,7 @@ class Relevant:
     """Shortens texts to the passages that are relevant to a query: a ``memento.prompt.Cut``.
 
     Args:
-        query: The query, in plain words.
+        query: The query, in natural language.
         long: Maximum number of characters shown of a text; None to shorten only what does not fit.
         several: The same for a query that wants several memories, so that more fit. None for
             ``long``.

@@ -89,7 +89,7 @@ HERE = {
     "close": "it only closes the client's connection",
     "of": "it only selects another namespace",
     "documents.ingest": "it reads local files; pass their drafts to `add_many` instead",
-    "insight.snapshot": "use `known_at` of other methods instead",
+    "insight.snapshot": "use `known_at` with other methods instead",
     "feedback.loop": "use `feedback.open_loop` instead",
     "store.move": "it opens another store on the service's machine; run it there",
     "store.sync_vault": "it syncs a folder on the store's own machine; run it there",

@@ -50,7 +50,7 @@ class Token(NamedTuple):
         digest: SHA-256 of the token, hexadecimal.
         namespace: What it sees, labels joined with "/": this namespace, and over ``memento serve``
             those below it; ``""`` is the whole store.
-        scope: Where it works; ``""`` is everywhere. Only an agent's server can hold it to one.
+        scope: Where it works; ``""`` means everywhere. Only an agent's server can hold it to one.
         rights: ``read``, ``write`` or ``admin``, each with those before it.
         trust: How far what it says is trusted.
         made: When, ISO 8601.

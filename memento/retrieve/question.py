@@ -131,7 +131,7 @@ class Query:
     """A parsed query.
 
     Attributes:
-        text: The query as given.
+        text: The original query.
         words: All its words in order, folded.
         terms: The words to look up, each once, in order.
         topic: Those of ``terms`` that name no participant (all, if only participants are named).

@@ -229,7 +229,7 @@ class _Shelf:
     Attributes:
         session: The session of the job.
         night: The sleep.
-        every: The articles, whatever their status.
+        every: The articles, regardless of their status.
         parents: The ids of the sources of each.
         used: Row ids of the articles that were matched to a topic.
         shown: Maps a moment to the ids that were retrieved since.

@@ -35,8 +35,8 @@ class Backup:
 
     Attributes:
         path: The file.
-        taken_at: The moment whose state it contains, UTC.
-        memories: Number of memories in it, of every status and namespace.
+        taken_at: The moment at which the backup was taken, UTC.
+        memories: Number of memories in it, in all namespaces and regardless of status.
         bytes: Its size in bytes.
     """
 
@@ -52,7 +52,7 @@ class Restored:
 
     Attributes:
         root: Its folder.
-        memories: Number of memories in it, of every status and namespace.
+        memories: Number of memories in it, in all namespaces and regardless of status.
         taken_at: When the backup was made, UTC; None for a plain copy of a ledger.
         moment: The moment to which it was rolled back, UTC, or None.
         aside: The folder to which the previous store was moved, or None.
@@ -101,10 +101,11 @@ def restore(
     background when the store is opened.
 
     Args:
-        file: A backup, or a copy of a ``ledger.db`` next to its ``-wal`` file, if there is one.
-        root: The store folder; created if missing; None for the default of ``MemoryManager``.
-        at: Restore the store as of this moment, with a time zone.
-        set_aside: If ``root`` contains a store, rename its folder and keep it.
+        file: A backup, or a copy of a ``ledger.db`` alongside its ``-wal`` file, if it has one.
+        root: The store folder, created if it does not exist; None for the default folder of
+            ``MemoryManager``.
+        at: Restore the store as of this moment (timezone-aware).
+        set_aside: If ``root`` contains a store, rename and keep its folder.
 
     Raises:
         InvalidInput: If ``at`` has no time zone, or ``root`` is not a valid folder name.

@@ -45,21 +45,21 @@ class Exported:
     """An export that was written.
 
     Attributes:
-        namespaces: Namespaces in it.
-        memories: Memories in it, of every status.
-        links: Links.
-        events: Events.
-        vectors: Memories whose vector is included.
+        namespaces: Number of namespaces.
+        memories: Number of memories, regardless of status.
+        links: Number of links.
+        events: Number of events.
+        vectors: Number of memories whose vector is included.
         damaged: Ids of memories that do not match their checksum; they are included and marked, and
             an import skips them.
         damaged_history: Ids of intact memories with an earlier state that does not match its
             checksum; that state is omitted.
         sha256: Digest of all lines except the last.
-        sessions: Sessions in it, each with its checkpoints.
-        scopes: Scopes in it that were defined or merged.
-        shares: Shares in it: which namespace sees which scope.
-        left_out: What the format of another program cannot represent: ``memories`` that it does not
-            support, and fields by name, each with the number of memories concerned.
+        sessions: Number of sessions, each exported with its checkpoints.
+        scopes: Number of scopes that were defined or merged.
+        shares: Number of shares (which namespace can see which scope).
+        left_out: What another program's format cannot represent: ``memories`` that it does not
+            support, and the names of fields, each with the number of memories affected.
     """
 
     namespaces: int

@@ -263,24 +263,26 @@ class Imported:
 
     Attributes:
         memories: Number of new memories.
-        known: Memories that the store already contained; they were not changed, except for
-            ``approved``.
-        links: New links.
-        events: New events.
-        vectors: New memories whose vector was imported; others are embedded in the background.
+        known: Number of memories that the store already contained; they were not changed, except
+            for ``approved``.
+        links: Number of new links.
+        events: Number of new events.
+        vectors: Number of new memories whose vector was imported; others are embedded in the
+            background.
         damaged: Ids of memories that were skipped because they were damaged in the exported store.
-        quarantined: New memories that are quarantined.
-        hidden: Memories that were skipped because they are hidden in the file and the file is not
-            trusted like the user.
-        demoted: New memories that are no longer rules or pinned, for the same reason.
-        redacted: Secrets that were removed, by kind.
-        sessions: New sessions, each with its checkpoints; none from a file that is not trusted like
-            the user.
-        scopes: New scopes that were defined or merged; none from a file that is not trusted like
-            the user.
-        shares: New shares; none from such a file, or if ``into`` is another namespace.
-        approved: Known memories that were quarantined and are now approved because the file is the
-            user's.
+        quarantined: Number of new memories that were quarantined.
+        hidden: Number of memories that were skipped because they are hidden and the file does not
+            have the trust class ``user``.
+        demoted: Number of new memories that are no longer rules or pinned, for the same reason.
+        redacted: Number of secrets that were removed, by kind.
+        sessions: Number of new sessions, each with its checkpoints; 0 unless the file has the trust
+            class ``user``.
+        scopes: Number of new scopes that were defined or merged; 0 unless the file has the trust
+            class ``user``.
+        shares: Number of new shares; 0 unless the file has the trust class ``user``, and 0 if
+            ``into`` is another namespace.
+        approved: Number of known memories that were quarantined and are now approved because the
+            file is the user's.
     """
 
     memories: int

@@ -23,20 +23,20 @@ from memento.write.steps import ENDED
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """The state of a namespace and of its store.
+    """The state of a namespace and its store.
 
     Attributes:
         tiers: Number of active memories, by tier.
         hidden: Number of superseded, forgotten and quarantined memories, by status.
         backlog: Number of memories that the indexer still has to process, by operation.
         embedders: Number of stored vectors, by embedder.
-        trouble: The parts that are not working, each with the reason, if the problem concerns the
-            whole store or memories of this namespace. Problems with other namespaces' memories are
-            not reported.
+        trouble: The parts that are not working, each with the reason. Only problems that affect the
+            whole store or this namespace's memories are reported.
         redacted: Number of secrets removed from added or updated memories, by kind.
-        locked: Number of memories that the user locked. From 80 on, ``trouble`` contains a warning.
+        locked: Number of memories that the user locked. If there are 80 or more, ``trouble``
+            contains a warning.
         long: State of the long tier's index, which all namespaces share: ``cold``, ``ready`` ...
-        ledger_bytes: Size of the ledger file and its log, all namespaces together.
+        ledger_bytes: Combined size of the ledger file and its log, for all namespaces.
     """
 
     tiers: Mapping[str, int]

@@ -29,8 +29,8 @@ class Moved:
     Attributes:
         namespaces: Namespaces in each.
         memories: Memories in each, of every status.
-        links: Links.
-        events: Events.
+        links: Number of links.
+        events: Number of events.
         vectors: Copied vectors; other memories are embedded there.
         sha256: Digest of all that was compared, the same for both.
     """

@@ -201,13 +201,13 @@ class Changes(Part):
     """Changes to memories: ``memory.changes``. To undo a change, use ``memory.undo``."""
 
     def head(self, id: str) -> Memory:  # noqa: A002 - the field's own name
-        """Return the newest memory in a chain of superseded memories.
+        """Return the newest memory in a chain of memories that superseded one another.
 
         Args:
             id: Id of a memory. If no memory superseded it, it is itself the head.
 
         Raises:
-            NotFound: If this namespace has no such id.
+            NotFound: If no memory in this namespace has this id.
             StoreUnusable: If the memory or the head is damaged.
         """
         ns = self._view.known_namespace(check_id(id))
@@ -219,11 +219,12 @@ class Changes(Part):
         return self._view.memory(self._view.engine.ledger.read(job, space=ns))
 
     def evolution(self, key_or_id: str, *, scope: str = "") -> list[SlotValue]:
-        """Return the values that a slot or a chain of memories had, with the period of each.
+        """Return the values of a slot or a chain of memories over time, with the period of each.
 
         Args:
             key_or_id: The key of a slot, or the id of a memory. For a memory with a key, the values
-                of its slot are returned; for any other memory, its chain of superseded memories.
+                of its slot are returned; for any other memory, the memories in its chain are
+                returned.
             scope: Scope of the slot, if a key is given; only this exact scope is searched.
 
         Returns:
@@ -231,7 +232,7 @@ class Changes(Part):
             quarantined and expired memories are not included.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted.
+            InvalidInput: If an argument is invalid.
             StoreUnusable: If a value is damaged.
         """
         name, where = check_id(key_or_id, "key_or_id"), self._view.present_scope(scope)
@@ -261,22 +262,22 @@ class Changes(Part):
         after: str | None = None,
         limit: int = 1000,
     ) -> Diff:
-        """Compare what was recorded at two moments: what was added, changed, hidden and restored.
+        """Report what was added, changed, hidden and restored between two moments.
 
         The moments are recording times, not the times at which statements were true. Erased
         memories are not included.
 
         Args:
-            since: The earlier moment, with a time zone.
+            since: The earlier moment (timezone-aware).
             until: The later moment; None for now.
-            after: Id of a memory: compare only memories that arrived after it. To read further
-                pages, pass ``Diff.more`` with the same moments until it is None.
+            after: Id of a memory; only memories that arrived after it are compared. To get the next
+                page, pass ``Diff.more`` with the same moments, until it is None.
             limit: Maximum number of memories to compare, 1 to 1,000,000; comparing 1,000 takes
                 about 0.2 s.
 
         Raises:
             InvalidInput: If a moment has no time zone, or ``until`` is before ``since``.
-            NotFound: If this namespace has no memory ``after``.
+            NotFound: If no memory in this namespace has the id ``after``.
             StoreUnusable: If an earlier state is damaged.
         """
         first = check_moment("since", since)
@@ -301,23 +302,23 @@ class Changes(Part):
     ) -> list[Change]:
         """List the calls that changed memories, newest first.
 
-        A call is listed if it changed an existing memory: every ``update``, ``correct``, ``forget``
-        and so on, and every ``add`` that superseded a memory or merged with one. Calls of ``add``
-        that only added or repeated a memory, ``store.touch``, erasures, and turns that leave the
-        ring buffer are not listed. A sleep is also listed if it only replayed memories or scaled
-        down their links.
+        A call is listed if it changed an existing memory. This includes every ``update``,
+        ``correct`` and ``forget``, and every ``add`` that superseded or merged with a memory. Calls
+        to ``add`` that only added or repeated a memory are not listed; neither are calls to
+        ``store.touch``, erasures, or turns that leave the ring buffer. A sleep is listed even if it
+        only replayed memories or scaled down their links.
 
         Args:
-            since: Earliest moment, with a time zone; None for any.
+            since: Earliest moment (timezone-aware); None for no limit.
             id: Only changes that affected this memory; None for all.
-            run: Only changes of this run; None for all.
+            run: Only changes in this run; None for all.
             before: Only changes with a smaller number. For the next page, pass the number of the
                 last change on this page; None to start with the newest.
             limit: Maximum number of changes to return, 1 to 1,000,000.
 
         Raises:
-            NotFound: If this namespace has no such id.
-            InvalidInput: If an argument cannot be accepted.
+            NotFound: If no memory in this namespace has this id.
+            InvalidInput: If an argument is invalid.
         """
         check_count("limit", limit, most=1_000_000)
         after = None if since is None else check_moment("since", since)
@@ -340,16 +341,16 @@ class Changes(Part):
         return self._view.ask(job) or []
 
     def history(self, id: str, *, chain: bool = False) -> Versions:  # noqa: A002 - the field's own name
-        """Return every state of a memory, oldest first; the last is the current one.
+        """Return every state of a memory, oldest first, ending with the current state.
 
         Args:
-            id: Id of a memory, whatever its status.
-            chain: Whether to include the memories that superseded it or that it superseded, and so
-                on, memory by memory, oldest first.
+            id: Id of a memory, which may have any status.
+            chain: Whether to include the whole chain of memories that superseded it or that it
+                superseded. Their states are grouped by memory, oldest first.
 
         Raises:
-            NotFound: If this namespace has no such id.
-            InvalidInput: If an argument cannot be accepted.
+            NotFound: If no memory in this namespace has this id.
+            InvalidInput: If an argument is invalid.
             StoreUnusable: If a state is damaged.
         """
         check_flag("chain", chain)

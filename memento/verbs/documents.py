@@ -85,10 +85,10 @@ class Documents(Part):
         """Store the contents of files: notes, tables, and exports of chats or memory systems.
 
         Each memory gets an id derived from its id in the file, or from its text. Ingesting the same
-        file again therefore adds nothing, a later export of a chat adds only what is new, and an
-        interrupted call can be completed by repeating it. Sentences that were erased, forgotten,
-        corrected or reworded in the store are omitted, as in ``add_many``. Notes are linked to the
-        notes that their ``[[links]]`` name.
+        file again therefore adds nothing. A later export of a chat adds only new messages. To
+        complete an interrupted call, repeat it. Sentences that were erased, forgotten, corrected or
+        reworded in the store are omitted, as in ``add_many``. Notes are linked to the notes that
+        they reference with ``[[links]]``.
 
         Args:
             survey: The result of ``memento.ingest.survey`` for the files.
@@ -98,9 +98,9 @@ class Documents(Part):
             A report for each file, or for each export of several files.
 
         Raises:
-            InvalidInput: If ``survey`` is anything else.
-            SecretFound: If it contains a secret and ``Config.secrets`` is ``"reject"``.
-            StoreError: If it could not be written.
+            InvalidInput: If ``survey`` is not such a result.
+            SecretFound: If the content contains a secret and ``Config.secrets`` is ``"reject"``.
+            StoreError: If the write fails.
 
         >>> import tempfile
         >>> from pathlib import Path
@@ -143,38 +143,39 @@ class Documents(Part):
 
         The text is split at headings and paragraphs, and long paragraphs at sentence ends, into
         parts of about 300 to 1,000 characters. Fenced code is kept whole up to that length. The
-        parts belong to one session, in order, and are also found through their neighbours. The
-        ``metadata`` of each contains ``document`` (the name), ``part`` (its number, from 1) and
-        ``heading`` (``"Terms > Penalties"``); the innermost heading is also a tag.
+        parts belong to a single session, in order, and each can also be found through its
+        neighbours. The ``metadata`` of each part contains ``document`` (the name), ``part`` (its
+        number, from 1) and ``heading`` (``"Terms > Penalties"``); the innermost heading is also a
+        tag.
 
         A document is identified by its name, session, scope and namespace. Adding it again
         unchanged does nothing. Adding a changed version keeps unchanged parts, supersedes parts
         that were replaced, and forgets parts that were removed (``restore`` makes them active
         again). Sentences that were erased, forgotten by another call (until ``restore``), corrected
-        or reworded are not stored again, whatever heading or part they now appear under. A document
-        from an untrusted source never hides an active part. If the call is interrupted, repeat it
-        to complete it. Everything a call replaces or forgets is recorded as a single run, so
-        ``undo(run=...)`` restores the document to its previous state.
+        or reworded are not stored again, even if they now appear in a different part or under a
+        different heading. A document from an untrusted source never hides an active part. If the
+        call is interrupted, repeat it to complete it. Everything a call replaces or forgets is
+        recorded as a single run, so ``undo(run=...)`` restores the document to its previous state.
 
         Args:
-            document: The text, or the ``pathlib.Path`` of a text or Markdown file, which may be
+            document: The text, or a ``pathlib.Path`` to a text or Markdown file, which may be
                 gzipped. A string is never interpreted as a file name.
             name: The document's name; None for the file name or, for a string, a name derived from
                 the text, so a changed text is a different document. It also becomes the
                 ``source.uri`` of the parts if ``source`` has none.
-            session: Session of the parts; None for the name.
+            session: Session that contains the parts; None to use the document's name.
             format: ``"text"`` or ``"markdown"``; None to use the file's suffix, or Markdown for a
                 string.
-            tier: As for ``add``, applied to every part, as are the other arguments.
+            tier: As for ``add``. This and the arguments below apply to every part.
             kind: Kind of statement.
-            importance: [0, 1]; None to estimate it for each part.
-            scope: Where it applies.
+            importance: Importance, [0, 1]; None to estimate it for each part.
+            scope: Scope in which it applies.
             actor: Who wrote it.
-            source: Where it comes from; None for the user.
+            source: Source of the text; None for the user.
             tags: Labels to filter by.
             metadata: A JSON object with custom fields.
-            occurred_at: When it was written, with a time zone; None for now.
-            expires_in: Seconds or a timedelta after which it is no longer found.
+            occurred_at: When it was written (timezone-aware); None for now.
+            expires_in: Seconds or a timedelta after which it expires and is no longer found.
             progress: Called after every few hundred parts with the number of parts on disk and the
                 total; see ``memento.protocols.Progress``.
 
@@ -182,10 +183,10 @@ class Documents(Part):
             The parts, in order, except any whose text was completely erased.
 
         Raises:
-            InvalidInput: If a value cannot be accepted, the file cannot be read, or the file is a
-                conversation, which ``memento.ingest.read`` reads.
-            SecretFound: If it contains a secret and ``Config.secrets`` is ``"reject"``.
-            StoreError: If it could not be written.
+            InvalidInput: If a value is invalid, the file cannot be read, or the file is a
+                conversation (to read conversations, use ``memento.ingest.read``).
+            SecretFound: If the content contains a secret and ``Config.secrets`` is ``"reject"``.
+            StoreError: If the write fails.
 
         >>> import tempfile
         >>> from memento import MemoryManager

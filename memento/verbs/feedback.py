@@ -83,31 +83,32 @@ class Feedback(Part):
     ) -> list[Belief]:
         """Rate memories.
 
-        The user's verdicts count in full. An agent's verdicts count half, at most once a day per
+        The user's verdicts count in full. An agent's verdicts count half, at most once per day and
         memory, and never raise belief, because an agent cannot vouch for itself. Verdicts from
         tools, the web and imports are logged but have no effect. Repeating a verdict within an hour
         has no effect.
 
-        Useful memories rank higher in later answers and wrong ones lower. Each namespace learns
-        from rated hits how much past use should affect ranking, so pass the ``Hit`` rather than its
-        id.
+        Useful memories rank higher in later answers, and wrong memories rank lower. Each namespace
+        learns from rated hits how much past use should affect ranking, so pass the ``Hit`` rather
+        than its id.
 
         Args:
-            target: The id of a memory, a ``Hit``, up to 100 of these, or the whole ``Retrieval``.
-                If a whole answer was useful, its first three hits count as used; if not, its first
-                five count as ignored. Hits that have since been hidden or erased are skipped.
-            useful: True for ``used``, False for ``ignored``. Pass either this or ``verdict``.
+            target: A memory id, a ``Hit``, a list of up to 100 of these, or a whole ``Retrieval``.
+                If a whole ``Retrieval`` was useful, its first three hits count as used; otherwise,
+                its first five hits count as ignored. Hits that have since been hidden or erased are
+                skipped.
+            useful: True for ``used``, False for ``ignored``. Pass either ``useful`` or ``verdict``.
             verdict: ``used``, ``confirmed`` (it is right), ``ignored``, ``wrong`` or ``harmful``.
             source: Trust class of the rater.
             note: The reason, up to 1,000 characters; it is stored with the verdict.
 
         Returns:
-            The belief in each memory, in the order given.
+            The resulting ``Belief`` for each memory, in the order in which the memories were
+            passed.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted, or a memory is quarantined or
-                forgotten.
-            NotFound: If this namespace has no such id.
+            InvalidInput: If an argument is invalid, or a memory is quarantined or forgotten.
+            NotFound: If no memory in this namespace has this id.
 
         >>> import tempfile
         >>> from memento import MemoryManager
@@ -132,7 +133,7 @@ class Feedback(Part):
     def cite(
         self, retrieval: Retrieval, answer: str, *, source: Trust | str = Trust.AGENT
     ) -> tuple[str, ...]:
-        """Rate the hits that an answer used, based on the words that they share with it.
+        """Rate hits as used or ignored, based on the words that they share with an answer.
 
         A hit counts as used if the answer repeats at least half of the words that distinguish it
         from the other hits, and at least two words or one number, identifier or name. If any hit
@@ -141,13 +142,13 @@ class Feedback(Part):
         Args:
             retrieval: The result of ``retrieve`` that was shown to the model.
             answer: The model's answer.
-            source: Trust class of the author of the answer.
+            source: Trust class of the answer's author.
 
         Returns:
             Ids of the hits that were used, best first.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted.
+            InvalidInput: If an argument is invalid.
         """
         for name, value, kind in (("retrieval", retrieval, Retrieval), ("answer", answer, str)):
             if not isinstance(value, kind):
@@ -177,8 +178,8 @@ class Feedback(Part):
         """Retract verdicts, as if they had never been given.
 
         Args:
-            event: Event number of a single verdict, see ``Evidence.event``.
-            source: Trust class whose verdicts in this namespace are all retracted.
+            event: Event number of a single verdict; see ``Evidence.event``.
+            source: Trust class; all of its verdicts in this namespace are retracted.
 
         Returns:
             Number of verdicts retracted; 0 if they had already been retracted.
@@ -216,21 +217,22 @@ class Feedback(Part):
         return len(found)
 
     def belief(self, id: str) -> Belief:  # noqa: A002 - the field's own name
-        """Return how likely a memory is to be right, and every verdict on it.
+        """Return the probability that a memory is right, and every verdict on it.
 
         Raises:
-            NotFound: If this namespace has no such id.
+            NotFound: If no memory in this namespace has this id.
             StoreUnusable: If the memory is damaged.
         """
         return self._look(id, self._belief)
 
     def strength(self, id: str) -> Strength:  # noqa: A002 - the field's own name
-        """Return how much a memory was used and how far it has faded.
+        """Return how much a memory has been used and how far it has faded.
 
-        A memory that was never used, rated or shown has a use and a worth of 0, whatever its age.
+        A memory that was never used, rated or shown has a ``use`` and a ``worth`` of 0, regardless
+        of its age.
 
         Raises:
-            NotFound: If this namespace has no such id.
+            NotFound: If no memory in this namespace has this id.
             StoreUnusable: If the memory is damaged.
         """
         return self._look(id, self._strength)
@@ -333,14 +335,14 @@ class Feedback(Part):
         without an outcome.
 
         Args:
-            session: Conversation it belongs to.
+            session: Conversation that it belongs to.
             timeout: Seconds until it expires, up to a day.
 
         Returns:
             The turn; use ``Loop.retrieve`` to search within it.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted.
+            InvalidInput: If an argument is invalid.
         """
         seconds, name = check_seconds("timeout", timeout), optional_name("session", session)
         key = uuid4().hex
@@ -358,12 +360,12 @@ class Feedback(Part):
 
         Args:
             loop: The turn, or its id.
-            ids: Ids of memories of this namespace, best first; ids that no longer exist are
+            ids: Ids of memories in this namespace, best first; ids that no longer exist are
                 skipped.
 
         Raises:
-            InvalidInput: If this namespace has no such turn or it is closed, or an argument cannot
-                be accepted.
+            InvalidInput: If this namespace has no such turn, the turn is closed, or an argument is
+                invalid.
         """
         key = _key(loop)
         if not isinstance(ids, Sequence):
@@ -372,14 +374,14 @@ class Feedback(Part):
         self._view.write(lambda work: verdicts.show(work, key, several))
 
     def loop(self, session: str | None = None, *, timeout: float = 3600.0) -> Loop:
-        """Rate several answers with one outcome, in a ``with`` statement.
+        """Open a turn in a ``with`` statement, to rate several answers by a single outcome.
 
         Args:
-            session: Conversation it belongs to.
+            session: Conversation that it belongs to.
             timeout: Seconds until it expires, up to a day.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted.
+            InvalidInput: If an argument is invalid.
 
         >>> import tempfile
         >>> from memento import MemoryManager
@@ -404,15 +406,15 @@ class Feedback(Part):
 
         Args:
             loop: The turn, or its id.
-            outcome: How well it went, from -1 (harmful) to 1 (as desired); None for no verdict.
-            source: Trust class of whoever gives the outcome; see ``rate``.
+            outcome: Outcome of the turn, from -1 (harmful) to 1 (as desired); None for no verdict.
+            source: Trust class of the person or program that gives the outcome; see ``rate``.
 
         Returns:
             Ids of the memories among which the outcome was divided, best first.
 
         Raises:
-            InvalidInput: If this namespace has no such turn or it is closed, or an argument cannot
-                be accepted.
+            InvalidInput: If this namespace has no such turn, the turn is closed, or an argument is
+                invalid.
         """
         who = member(Trust, "source", source)
         value = None if outcome is None else check_number("outcome", outcome, -1.0, 1.0)
@@ -486,14 +488,14 @@ def _evidence(session: Session, one: Happening, *, retracted: bool) -> Evidence:
 
 @dataclass(slots=True)
 class Loop:
-    """A turn with several answers and one outcome, created by ``Feedback.loop``.
+    """A turn with several answers and a single outcome, created by ``Feedback.loop``.
 
-    Used as a context manager, it is closed at the end of the block, without an outcome unless
-    ``outcome`` was called.
+    When it is used as a context manager, the turn is closed at the end of the block, without an
+    outcome unless ``outcome`` was called.
 
     Attributes:
         id: Its id; another process can pass it to ``finalize``.
-        session: Conversation it belongs to, or None.
+        session: Conversation that it belongs to, or None.
         opened_at: When it was opened, UTC.
         expires_at: When it expires without an outcome, UTC.
         closed: Whether it was closed through this object.
@@ -525,7 +527,7 @@ class Loop:
             value: How well it went, from -1 (harmful) to 1 (as desired). The outcome is divided
                 among the memories shown, by rank.
             correction: The correct answer; it is added as a memory.
-            source: Trust class of whoever gives the outcome; see ``rate``.
+            source: Trust class of the person or program that gives the outcome; see ``rate``.
 
         Returns:
             The memory that was added, or None.

@@ -100,7 +100,7 @@ class Snapshot:
         at: The moment.
 
     Attributes:
-        at: The moment, with a time zone.
+        at: The moment (timezone-aware).
     """
 
     def __init__(self, view: View, at: datetime) -> None:
@@ -114,7 +114,7 @@ class Snapshot:
         """Like ``MemoryManager.list``, but as of the snapshot's moment.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted.
+            InvalidInput: If an argument is invalid.
         """
         return listing.list(self._view, **options, known_at=self.at)
 
@@ -122,7 +122,7 @@ class Snapshot:
         """Like ``Rules.policy``, but as of the snapshot's moment: the head only, and no session.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted.
+            InvalidInput: If an argument is invalid.
         """
         return Rules(self._view).policy(scope=scope, tokens=tokens, ids=ids, known_at=self.at)
 
@@ -130,7 +130,7 @@ class Snapshot:
         """Like ``MemoryManager.retrieve``, but as of the snapshot's moment; nothing is logged.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted.
+            InvalidInput: If an argument is invalid.
         """
         return self._view.retrieve(query, k, **options, known_at=self.at)
 
@@ -139,15 +139,15 @@ class Insight(Part):
     """Overviews of many memories, and views of the past: ``memory.insight``."""
 
     def snapshot(self, at: datetime) -> Snapshot:
-        """Return a view of the namespace at a moment: ``list``, ``retrieve`` and ``policy``.
+        """Return a view of the namespace at a moment, with ``list``, ``retrieve`` and ``policy``.
 
-        Erased memories, and those that are or were in quarantine, are not included.
+        Memories that have been erased, or that are or were in quarantine, are not included.
 
         Args:
-            at: The moment, with a time zone; not in the future.
+            at: The moment (timezone-aware); must not be in the future.
 
         Raises:
-            InvalidInput: If the moment cannot be accepted.
+            InvalidInput: If the moment is invalid.
         """
         check_known_at(check_moment("at", at) and at, self._view.engine.now())
         return Snapshot(self._view, at)
@@ -160,21 +160,21 @@ class Insight(Part):
         limit: int = 100,
         **filters: Unpack[Filtering],
     ) -> Moments:
-        """List what happened, in order.
+        """List events in chronological order.
 
         Args:
-            topic: Only memories that are relevant to this; None for all.
+            topic: Only memories that are relevant to this topic; None for all.
             by: ``occurred`` for when things happened or were said; ``recorded`` for when they were
                 stored, changed, superseded, forgotten and so on.
             limit: Maximum number of memories to read, by relevance or by date, 1 to 1,000.
-            filters: Only memories that match; see ``Filtering``.
+            filters: Return only memories that match; see ``Filtering``.
 
         Returns:
-            The events of active and superseded memories, oldest first; with ``recorded`` and no
-            topic, also those of forgotten memories.
+            Events for active and superseded memories, oldest first. With ``recorded`` and no topic,
+            events for forgotten memories are also included.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted.
+            InvalidInput: If an argument is invalid.
         """
         check_word("by", by, ("occurred", "recorded"))
         check_count("limit", limit, most=MOST)
@@ -186,7 +186,7 @@ class Insight(Part):
         return sorted(moments, key=lambda one: (one.at, one.memory.seq))
 
     def lineage(self, id: str) -> Lineage:  # noqa: A002 - the field's own name
-        """Return where a memory comes from and what was derived from it.
+        """Return a memory's sources and the memories derived from it.
 
         For parents that are forgotten or in quarantine, only the ids are returned.
 
@@ -194,7 +194,7 @@ class Insight(Part):
             id: Id of the memory; it may have any status.
 
         Raises:
-            NotFound: If this namespace has no such id.
+            NotFound: If no memory in this namespace has this id.
             StoreUnusable: If one of its states is damaged.
         """
         memory = self._view.get(id)
@@ -215,11 +215,11 @@ class Insight(Part):
         """Collect what is known about a topic: each memory with its turns and earlier values.
 
         Args:
-            topic: The topic, in plain words.
+            topic: The topic, in plain language.
             tokens: Maximum number of tokens in all memories together; None for no limit.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted.
+            InvalidInput: If an argument is invalid.
         """
         found = self._view.retrieve(topic, None, tokens=tokens, record=False, shared=False)
         least = NEAR_BEST * max((hit.confidence for hit in found), default=0.0)
@@ -229,7 +229,7 @@ class Insight(Part):
         return Dossier(topic, kept, found.confidence)
 
     def health(self, scope: str | None = None) -> Health:
-        """Report conflicts, and memories that are overdue, never used or without a source.
+        """Report conflicts, and memories that are overdue, were never used or have no source.
 
         Args:
             scope: Only memories at this scope or below it; None for all.
@@ -259,17 +259,17 @@ class Insight(Part):
     def wonder(self, topic: str | None = None, *, limit: int = 8) -> Wonders:
         """List gaps in the memories, each with a question to ask.
 
-        The gaps are open conflicts; unanswered questions of the user; overdue memories; slots that
-        are filled for similar things but not for one of them; rules, preferences and facts about
-        the user that have not been confirmed for 180 days; and names that many memories mention but
-        none explains. No model is used, and the result is deterministic.
+        The gaps are open conflicts; unanswered questions from the user; overdue memories; slots
+        that are filled for several similar subjects but not for another; rules, preferences and
+        facts about the user that have not been confirmed for 180 days; and names that many memories
+        mention but none explains. No model is used, and the result is deterministic.
 
         Args:
-            topic: Only gaps that concern this topic; None for all.
+            topic: Return only gaps that concern this topic; None for all.
             limit: Maximum number of gaps to return, 1 to 100.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted.
+            InvalidInput: If an argument is invalid.
         """
         check_count("limit", limit, most=100)
         found = self._about(topic, False, MOST, {})
@@ -447,26 +447,26 @@ class Insight(Part):
     ) -> Reasoning:
         """Answer a question that requires several memories by following the names that they share.
 
-        A chain begins with a memory that contains a name from the question, and each next memory
-        shares a name with the one before. If active memories give different values for the same
-        thing, only the newest is followed; the others are reported as conflicts. Nothing is
+        A chain begins with a memory that contains a name from the question, and each subsequent
+        memory shares a name with the previous one. If active memories give different values for the
+        same thing, only the newest is followed; the others are reported as conflicts. Nothing is
         generated: every step is a stored memory.
 
         The first call in a namespace reads all of its memories; after that, the names are kept in
         memory and updated with every change. The question is not logged.
 
         Args:
-            question: The question, in plain words.
+            question: The question, in natural language.
             hops: Maximum number of memories in a chain, 1 to 6.
             k: Maximum number of chains, 1 to 100; also the number of hits if there is no chain.
-            filters: Only memories that match; see ``Filtering``.
+            filters: Return only memories that match; see ``Filtering``.
 
         Returns:
             The chains, best first. If no memory contains a name from the question, or no chain
             leads on from it, ``hits`` contains what ``retrieve`` finds instead.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted.
+            InvalidInput: If an argument is invalid.
             StoreError: If the ledger cannot be read.
 
         >>> import tempfile
@@ -512,18 +512,18 @@ class Insight(Part):
     ) -> Relations:
         """Return the memories that are linked to a memory, in order of arrival.
 
-        Links in both directions are included, whichever memory was added later.
+        Links in both directions are included, regardless of which memory was added later.
 
         Args:
             id: Id of the memory; it may have any status.
             status: Statuses of the memories to return; None for ``active`` and ``superseded``.
 
         Returns:
-            The linked memories of this namespace that have not expired, each with its relation.
+            The linked memories in this namespace that have not expired, each with its relation.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted.
-            NotFound: If this namespace has no such id.
+            InvalidInput: If an argument is invalid.
+            NotFound: If no memory in this namespace has this id.
             StoreUnusable: If a link or a linked memory is damaged.
         """
         memory_id = check_id(id)

@@ -19,7 +19,7 @@ Rows = list[Row]
 
 
 class Quarantine(Part):
-    """Memories from untrusted sources, to approve or reject: ``memory.quarantine``.
+    """Memories from untrusted sources that await approval or rejection: ``memory.quarantine``.
 
     >>> import tempfile
     >>> from memento import MemoryManager
@@ -46,10 +46,10 @@ class Quarantine(Part):
                 address, as in ``Source.uri``.
             newest_first: Reverse the order of arrival.
             limit: Maximum number of memories to return, 1 to 1,000,000.
-            offset: Number of memories to skip first, >= 0.
+            offset: Number of memories to skip, >= 0.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted.
+            InvalidInput: If an argument is invalid.
         """
         return self._view.listed(
             filters_of(self._view.engine.now(), statuses=Status.QUARANTINED, source=source),
@@ -62,9 +62,9 @@ class Quarantine(Part):
         """Make a quarantined memory active; it then replaces the memories that it supersedes.
 
         If the memory is a value for a slot and became valid before the current value, it becomes
-        part of the slot's history. If the memory has changed since you read it, it is not approved.
-        It keeps its source, so it cannot become a rule or be pinned. Only people should call this:
-        an agent that can approve memories is as exposed as one without quarantine.
+        part of the slot's history. A memory that has changed since you read it is not approved. An
+        approved memory keeps its source, so it cannot become a rule or be pinned. Only people
+        should call this: an agent that can approve memories gets no protection from the quarantine.
 
         Args:
             seen: The memory as you read it, or its id.
@@ -74,9 +74,10 @@ class Quarantine(Part):
         Raises:
             ChangedSince: If its version has changed or, when only an id is given, if its text ever
                 changed in quarantine.
-            NotFound: If this namespace has no such id.
-            InvalidInput: If it was rejected or forgotten, or one of its parents is quarantined.
-            LockedMemory: If it would replace a locked memory.
+            NotFound: If no memory in this namespace has this id.
+            InvalidInput: If the memory was rejected or forgotten, or one of its parents is
+                quarantined.
+            LockedMemory: If the memory would replace a locked memory.
         """
         read = None if version is None else check_count("version", version)
         memory_id = check_id(seen.id if isinstance(seen, Memory) else seen)
@@ -92,14 +93,15 @@ class Quarantine(Part):
         ``undo`` reverts them together.
 
         Args:
-            seen: The memories, as ``list`` returned them.
+            seen: The memories, as returned by ``list``.
 
         Returns:
             The memories in their current state.
 
         Raises:
-            ChangedSince: If a memory has changed since; earlier transactions remain in effect.
-            NotFound: If this namespace has no such memory.
+            ChangedSince: If a memory has changed since you read it; earlier transactions remain in
+                effect.
+            NotFound: If a memory is not in this namespace.
             InvalidInput: If ``seen`` contains anything but memories, or a memory cannot be
                 approved.
             LockedMemory: If a memory would replace a locked one.
@@ -119,7 +121,7 @@ class Quarantine(Part):
         """Forget a quarantined memory; ``restore`` returns it to quarantine.
 
         Raises:
-            NotFound: If this namespace has no such id.
+            NotFound: If no memory in this namespace has this id.
             InvalidInput: If the memory is not quarantined.
         """
         return self._view.change(
@@ -127,7 +129,7 @@ class Quarantine(Part):
         )
 
     def forget_source(self, uri: str, *, dry_run: bool = False) -> Memories:
-        """Hide all memories from a source and those derived from them; see ``restore_source``.
+        """Hide a source's memories and everything derived from them; see ``restore_source``.
 
         As in ``forget_many``, each transaction changes a few hundred memories.
 
@@ -140,7 +142,7 @@ class Quarantine(Part):
 
         Raises:
             InvalidInput: If ``uri`` is not an address.
-            LockedMemory: If the user locked one of them; nothing was hidden.
+            LockedMemory: If the user locked one of the memories; nothing is hidden.
         """
         check_flag("dry_run", dry_run)
         address = self._address(uri)
@@ -162,7 +164,7 @@ class Quarantine(Part):
     def restore_source(self, uri: str) -> Memories:
         """Undo ``forget_source``: each memory returns to its earlier status.
 
-        Memories that were forgotten or rejected separately stay hidden.
+        Memories that were forgotten or rejected individually stay hidden.
 
         Raises:
             InvalidInput: If ``uri`` is not an address.

@@ -126,24 +126,24 @@ class Rules(Part):
         line, so stored text cannot close a section.
 
         Args:
-            message: The user's last message; None for no tail that depends on it.
-            scope: Scope in which the agent works; memories of this scope and of all scopes that
-                contain it apply. ``""`` is the session's scope, if it has one.
+            message: The user's last message; None if the tail should not depend on it.
+            scope: Scope in which the agent works; memories in this scope and in all scopes that
+                contain it apply. ``""`` means the session's scope, if it has one.
             session: The session whose head stays the same; it is started if necessary. None for the
                 current head.
             tokens: Maximum estimated number of tokens in the head, >= 1. Locked rules are always
                 included.
             tail_tokens: Maximum estimated number of tokens in the tail, >= 1.
-            context: The caller's description of the situation, to which the conditions of rules can
-                refer, such as ``{"tool": "git", "path": "schema.sql"}``.
+            context: A description of the situation that the conditions of rules can refer to, such
+                as ``{"tool": "git", "path": "schema.sql"}``.
             recall: Maximum number of memories to recall for the message, >= 0.
-            ids: Whether to show the id of each line of the head and each recalled memory.
+            ids: Whether to show the id of each line in the head and of each recalled memory.
             known_at: Compile the head from what was recorded by this moment, without a tail; cannot
                 be combined with a message, a context or a session. Undecided conflicts are not
                 listed.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted.
+            InvalidInput: If an argument is invalid.
             StoreError: If the store cannot be read, or the head of a session cannot be written.
 
         >>> import tempfile
@@ -482,15 +482,15 @@ class Rules(Part):
         """Store a statement that ``observe`` was not sure about.
 
         Args:
-            candidate: One of ``Observation.doubtful``.
+            candidate: An item in ``Observation.doubtful``.
             changes: New values for its ``text``, ``kind``, ``key``, ``condition``, ``due_at``,
                 ``scope`` or ``tags``.
 
         Raises:
-            InvalidInput: If it is not a candidate, or a value cannot be accepted.
+            InvalidInput: If ``candidate`` is not a candidate, or a value is invalid.
             TypeError: If ``changes`` contains any other name.
-            LockedMemory: If it would replace a locked memory.
-            StoreError: If it could not be written.
+            LockedMemory: If the memory would replace a locked memory.
+            StoreError: If the write fails.
         """
         return Learning(self._view).confirm(candidate, changes)
 
@@ -504,7 +504,7 @@ class Rules(Part):
             limit: Maximum number of statements to return, >= 1.
 
         Raises:
-            InvalidInput: If ``limit`` cannot be accepted.
+            InvalidInput: If ``limit`` is invalid.
 
         >>> import tempfile
         >>> from memento import MemoryManager
@@ -523,24 +523,24 @@ class Rules(Part):
         lock: bool = False,
         condition: str | None = None,
     ) -> Memories:
-        """Store rules of the user, whatever their wording.
+        """Store the user's rules, regardless of their wording.
 
         Args:
             rules: One rule or several. A rule that gives a slot a new value, such as spaces instead
                 of tabs, supersedes the earlier rule.
-            scope: Scope in which they apply, a path.
+            scope: Scope in which they apply, as a path.
             lock: Whether to lock them, so that only the user can change them.
-            condition: When they apply, in plain words; None to use the condition stated in each
+            condition: When they apply, in plain language; None to use the condition stated in each
                 rule.
 
         Returns:
             The rules, in order.
 
         Raises:
-            InvalidInput: If a value cannot be accepted.
+            InvalidInput: If a value is invalid.
             LockedMemory: If a rule would replace a locked one.
             TooManyLocks: If ``lock`` is True and 100 memories are already locked.
-            StoreError: If they could not be written.
+            StoreError: If the write fails.
 
         >>> import tempfile
         >>> from memento import MemoryManager
@@ -557,13 +557,13 @@ class Rules(Part):
         """Return what ``observe`` would learn from a conversation, without writing anything.
 
         Args:
-            messages: The turns in order, as for ``keep``, or a single message of the user as a
+            messages: The turns in order, as for ``keep``, or a single message from the user as a
                 string.
             session: Name of the conversation that the messages continue.
             scope: Scope of the conversation.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted.
+            InvalidInput: If an argument is invalid.
             StoreError: If the ledger cannot be read.
 
         >>> import tempfile

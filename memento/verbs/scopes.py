@@ -40,16 +40,16 @@ MOST_DIRECTIVES = 2_000
 
 @dataclass(frozen=True, slots=True)
 class ScopeInfo:
-    """A scope of a namespace.
+    """A scope in a namespace.
 
     Attributes:
         path: The scope.
-        namespace: Labels of the namespace to which it belongs; another namespace if it is shared
-            with this one.
+        namespace: Labels of the namespace to which it belongs; if it is shared with this namespace,
+            labels of the other namespace.
         memories: Number of active memories in it or below it.
         title: Human-readable name; ``""`` if it has none.
         aliases: Other names.
-        created_at: When it was defined, UTC; None if it only occurs in memories.
+        created_at: When it was defined, UTC; None if it only appears in memories.
         merged_into: The scope into which it was merged, or None.
         shared_with: The namespaces with which this namespace shares it.
     """
@@ -72,7 +72,8 @@ class ScopeGuess:
         path: The scope.
         confidence: Estimated probability, [0, 1).
         why: The reasons: ``named`` if the text mentions it, ``context`` if the context does.
-        defined: Whether it was defined by ``scopes.define`` rather than only occurring in memories.
+        defined: Whether it was defined with ``scopes.define`` and does not merely appear in
+            memories.
     """
 
     path: str
@@ -141,12 +142,14 @@ class Scopes(Part):
     """
 
     def list(self) -> Infos:
-        """List the scopes of this namespace and those that others share with it.
+        """List this namespace's scopes and those that other namespaces share with it.
 
-        A scope exists if ``scopes.define`` defined it or if a memory is in it or below it.
+        A scope exists if it was defined with ``scopes.define``, or if a memory is in it or below
+        it.
 
         Returns:
-            The namespace's own scopes, by path, followed by those that others share, by namespace.
+            The namespace's own scopes, sorted by path, followed by the scopes that other namespaces
+            share, sorted by namespace.
 
         Raises:
             StoreError: If the ledger cannot be read.
@@ -191,9 +194,9 @@ class Scopes(Part):
             aliases: Aliases to add, up to 64 in total.
 
         Raises:
-            InvalidInput: If a value cannot be accepted, or an alias refers to another scope.
-            SecretFound: If it contains a secret and ``Config.secrets`` is ``"reject"``.
-            StoreError: If it could not be written.
+            InvalidInput: If a value is invalid, or an alias refers to another scope.
+            SecretFound: If the content contains a secret and ``Config.secrets`` is ``"reject"``.
+            StoreError: If the write fails.
 
         >>> import tempfile
         >>> from memento import MemoryManager
@@ -211,21 +214,21 @@ class Scopes(Part):
         return next(one for one in self.list() if one.path == made.path)
 
     def infer(self, text: str, *, context: Mapping[str, str] | None = None) -> Guesses:
-        """Guess which scope a text belongs to. Writes nothing.
+        """Guess which scope a text belongs to, without writing anything.
 
         Two signals are combined: whether the text mentions the scope (its path, last segment, title
         or an alias), and whether the context does.
 
         Args:
             text: The text.
-            context: Where it was said, such as ``{"repository": "acme/shop", "folder": "/src"}``; a
+            context: Where it was said, such as ``{"repository": "acme/shop", "folder": "/src"}``;
                 part of a value can be the name of a scope.
 
         Returns:
             The possible scopes, best first.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted.
+            InvalidInput: If an argument is invalid.
             StoreError: If the ledger cannot be read.
         """
         if not isinstance(text, str):
@@ -245,7 +248,7 @@ class Scopes(Part):
         ]
 
     def merge(self, src: str, dst: str) -> int:
-        """Merge two scopes: all memories at ``src`` or below move to ``dst``.
+        """Merge two scopes by moving all memories at or below ``src`` to ``dst``.
 
         The earlier state stays in the history, and ``scopes.unmerge`` restores it. If both scopes
         have a value for a slot, the one that became valid later takes precedence. From then on,
@@ -255,16 +258,16 @@ class Scopes(Part):
 
         Args:
             src: The scope to merge.
-            dst: The scope to merge it into; not inside ``src``.
+            dst: The scope to merge it into; must not be inside ``src``.
 
         Returns:
-            Number of memories that this call moved, whatever their status.
+            Number of memories that this call moved, regardless of their status.
 
         Raises:
             InvalidInput: If ``dst`` is inside ``src``, ``src`` was merged before, or ``dst`` is
                 shared with a namespace that does not see ``src``.
             LockedMemory: If the user locked one of the memories; nothing is moved.
-            StoreError: If it could not be written.
+            StoreError: If the write fails.
         """
         gone, into = _scope("src", src), parse_scope(dst, "dst")
         self._view.ask(lambda c, ns: rules.to_move(c, ns, gone))  # raises if one is locked
@@ -277,7 +280,7 @@ class Scopes(Part):
         return len(moved)
 
     def unmerge(self, src: str) -> int:
-        """Undo ``scopes.merge``: the memories return to ``src`` in their earlier state.
+        """Undo ``scopes.merge`` and return the memories to ``src`` in their earlier state.
 
         Memories that have changed since the merge are moved back in their current state. Memories
         that were added while the scopes were merged stay where they are.
@@ -290,7 +293,7 @@ class Scopes(Part):
 
         Raises:
             InvalidInput: If ``src`` is not merged.
-            StoreError: If it could not be written.
+            StoreError: If the write fails.
         """
         gone = _scope("src", src)
         ledger, ns = self._view.engine.ledger, self._view.ns
@@ -312,28 +315,27 @@ class Scopes(Part):
         return len(ledger.read(lambda c: rules.below(c, ns, gone), space=ns)) - before
 
     def share(self, scope: str, with_namespace: str | Sequence[str]) -> ScopeInfo:
-        """Share the memories of a scope with another namespace, which sees none by default.
+        """Share a scope's memories with another namespace, which sees none by default.
 
-        The other namespace sees the active memories at the scope or below, including those added
+        The other namespace sees the active memories at or below the scope, including those added
         later, in ``retrieve``, ``prompt``, ``recall`` and ``rules.policy``. They are labelled with
-        this namespace, trusted no more than statements of an agent, and never presented as rules.
+        this namespace, trusted no more than statements from an agent, and never presented as rules.
         The other namespace cannot change them, and its searches change nothing in this one.
         Superseded, archived, forgotten, quarantined and erased memories are not shared.
 
         Only programs and people should call this, because it gives others access to the namespace.
 
         Args:
-            scope: The scope, or one of its aliases, see ``scopes.define``; ``""`` shares
+            scope: The scope or one of its aliases (see ``scopes.define``); ``""`` shares
                 everything.
             with_namespace: Labels of the other namespace.
 
         Returns:
-            The scope, with all namespaces that see it.
+            The scope, with all namespaces that can see it.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted, or ``with_namespace`` is this
-                namespace.
-            StoreError: If it could not be written.
+            InvalidInput: If an argument is invalid, or ``with_namespace`` is this namespace.
+            StoreError: If the write fails.
 
         >>> import tempfile
         >>> from memento import MemoryManager
@@ -360,18 +362,18 @@ class Scopes(Part):
         return next(one for one in self.list() if one.path == where)
 
     def unshare(self, scope: str, with_namespace: str | Sequence[str]) -> bool:
-        """Stop sharing a scope with a namespace; this takes effect in every process at once.
+        """Stop sharing a scope with a namespace, immediately and in every process.
 
         Args:
-            scope: The shared scope, or one of its aliases, see ``scopes.define``.
+            scope: The shared scope or one of its aliases; see ``scopes.define``.
             with_namespace: Labels of the other namespace.
 
         Returns:
             Whether it was shared.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted.
-            StoreError: If it could not be written.
+            InvalidInput: If an argument is invalid.
+            StoreError: If the write fails.
         """
         asked, labels = parse_scope(scope), parse_namespace(with_namespace)
         other = self._view.engine.ledger.find_namespace(labels)
@@ -388,21 +390,22 @@ class Scopes(Part):
         return self._view.write(job)
 
     def promote(self, id: str, scope: str = "") -> Memory:  # noqa: A002 - the field's own name
-        """Move a memory to a wider scope, with its history.
+        """Move a memory and its history to a wider scope.
 
         It supersedes any other value for its slot in that scope. ``undo`` reverses the move.
 
         Args:
             id: Id of an active memory.
-            scope: A scope that contains its own; ``""`` is everywhere.
+            scope: A scope that contains the memory's current scope; ``""`` means everywhere.
 
         Returns:
-            The memory as it is now.
+            The memory in its current state.
 
         Raises:
-            NotFound: If this namespace has no such id.
-            InvalidInput: If it is not active, or the scope does not contain its own.
-            LockedMemory: If the user locked it, or it would replace a locked memory.
+            NotFound: If no memory in this namespace has this id.
+            InvalidInput: If the memory is not active, or the scope does not contain its current
+                scope.
+            LockedMemory: If the user locked the memory, or it would replace a locked memory.
         """
         where = self._view.present_scope(scope)
         return self._view.change(id, lambda work: rules.promote(work, id, where), verb="promote")
@@ -410,11 +413,11 @@ class Scopes(Part):
     def promotable(self) -> Promotions:
         """List rules and preferences that may apply to a wider scope, without changing anything.
 
-        A candidate is one on which at least three sibling scopes agree (in text, meaning or the
-        value of a slot) and that no related scope contradicts.
+        A candidate is a rule or preference on which at least three sibling scopes agree (by text,
+        meaning or slot value) and which no related scope contradicts.
 
         Returns:
-            The candidates, by scope; pass the id of a memory to ``promote``.
+            The candidates, sorted by scope; pass the id of a memory to ``promote``.
 
         Raises:
             StoreError: If the ledger cannot be read.

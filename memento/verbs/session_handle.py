@@ -46,14 +46,14 @@ class SessionInfo:
     Attributes:
         id: Its name, the ``session`` of its memories.
         namespace: Labels of its namespace.
-        scope: Scope in which it applies; ``""`` is everywhere.
+        scope: Scope in which it applies; ``""`` means everywhere.
         goal: The task, or None.
         started_at: When it started, UTC.
         touched_at: When it was last written to, UTC, to the second.
         ended_at: When it ended, UTC; None if it has not.
         outcome: How it ended, or None.
-        state: ``open``, ``ended``, or ``interrupted``: it has not ended, and its process has exited
-            or has written nothing for ``SessionConfig.idle_minutes``.
+        state: ``open``, ``ended`` or ``interrupted``. A session is interrupted if it has not ended,
+            and its process has exited or has written nothing for ``SessionConfig.idle_minutes``.
     """
 
     id: str
@@ -82,7 +82,7 @@ class Checkpoint:
         done: Completed work, which must not be repeated.
         next: The next steps, in order.
         blocked: What blocks the work.
-        files: Paths of the files concerned, each with a digest from the caller or ``""``.
+        files: Paths of the affected files, each with a digest from the caller or ``""``.
         note: Anything else worth noting.
         data: A JSON object with the caller's custom data.
     """
@@ -113,10 +113,10 @@ class Resumption:
         session: The session.
         checkpoint: Its last checkpoint, or None.
         turns: The newest turns after that checkpoint, oldest first.
-        learnt: Decisions, rules, preferences and plans of the session, oldest first.
+        learnt: Decisions, rules, preferences and plans from the session, oldest first.
         text: All of the above as a block for a prompt; the same content always produces the same
             text.
-        tokens: Tokens of the text.
+        tokens: Number of tokens in the text.
     """
 
     session: SessionInfo

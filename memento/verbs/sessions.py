@@ -65,10 +65,10 @@ CENTRAL_OF = 200
 
 
 class Session(Named):
-    """A work session, as ``memory.sessions.start()`` returns it.
+    """A work session, as returned by ``memory.sessions.start()``.
 
-    Used as a context manager, it ends at the end of the block, or is marked as interrupted after an
-    exception.
+    When it is used as a context manager, the session ends at the end of the block, or is marked as
+    interrupted after an exception.
 
     Attributes:
         id: Name of the session; pass it as ``session`` to ``add`` and ``keep``.
@@ -82,10 +82,10 @@ class Session(Named):
 
     @property
     def info(self) -> SessionInfo:
-        """The session as it is now.
+        """The session in its current state.
 
         Raises:
-            InvalidInput: If it was never started, or was erased.
+            InvalidInput: If the session was never started or was erased.
         """
         return self._sessions.info(self.id)
 
@@ -112,9 +112,9 @@ class Session(Named):
             changes.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted.
+            InvalidInput: If an argument is invalid.
             SecretFound: As for ``add``.
-            StoreError: If it could not be written.
+            StoreError: If the write fails.
         """
         return self._sessions.end(self.id, outcome, summary)
 
@@ -147,17 +147,17 @@ class Sessions(Part):
 
         Args:
             id: Name of the session; None for a new session. An existing session is continued, even
-                if it had ended.
+                if it has ended.
             goal: The task in one sentence; None to leave it unchanged.
-            scope: Scope in which it applies, a path; ``""`` to leave it unchanged.
+            scope: Scope in which it applies, as a path; ``""`` to leave it unchanged.
 
         Returns:
-            The session, a context manager that ends it; see ``Session``.
+            The session, which is a context manager that ends the session on exit; see ``Session``.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted.
+            InvalidInput: If an argument is invalid.
             SecretFound: If the goal contains a secret and ``Config.secrets`` is ``"reject"``.
-            StoreError: If it could not be written.
+            StoreError: If the write fails.
 
         >>> import tempfile
         >>> from memento import MemoryManager
@@ -189,7 +189,8 @@ class Sessions(Part):
     ) -> Infos:
         """List the sessions, most recently used first.
 
-        Sessions that exist only as the ``session`` of memories are not included.
+        Sessions that were never started and appear only in the ``session`` field of memories are
+        not included.
 
         Args:
             open: True for sessions that have not ended, False for those that have; None for all.
@@ -197,7 +198,7 @@ class Sessions(Part):
             limit: Maximum number of sessions to return, 1 to 10,000.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted.
+            InvalidInput: If an argument is invalid.
         """
         check_count("limit", limit)
         wanted = None if open is None else check_flag("open", open)
@@ -226,26 +227,26 @@ class Sessions(Part):
         """Save a checkpoint of the work in a session. It is on disk when the call returns.
 
         A checkpoint is not a memory: no query finds it, and only ``resume`` puts it into a prompt.
-        A session keeps its newest ``SessionConfig.checkpoints`` checkpoints. Secrets are removed,
-        as from memories. If the session does not exist, it is started.
+        Only the newest ``SessionConfig.checkpoints`` checkpoints of a session are kept. Secrets are
+        removed, as they are from memories. If the session does not exist, it is started.
 
         Args:
             session: The session, or its name.
             goal: The task in one sentence; None to keep the current one.
             done: Completed work, up to 64 items of up to 1,000 characters.
-            next: The next steps, in order; same limits.
-            blocked: What blocks the work; same limits.
-            files: Paths of the files concerned, or a mapping of each path to a digest that you
+            next: The next steps, in order, with the same limits.
+            blocked: What blocks the work, with the same limits.
+            files: Paths of the affected files, or a mapping from each path to a digest that you
                 compute.
             note: Anything else worth noting, up to 4,000 characters.
-            kind: ``task``, ``decision``, ``error``, or ``compaction`` before the conversation is
-                shortened, which recompiles the session's policy.
+            kind: ``task``, ``decision``, ``error`` or ``compaction``. Use ``compaction`` before the
+                conversation is shortened; it recompiles the session's policy.
             data: A JSON object with custom data, up to 64 kB.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted.
-            SecretFound: If it contains a secret and ``Config.secrets`` is ``"reject"``.
-            StoreError: If it could not be written.
+            InvalidInput: If an argument is invalid.
+            SecretFound: If the content contains a secret and ``Config.secrets`` is ``"reject"``.
+            StoreError: If the write fails.
         """
         name = session_handle.name_of(session)
         clean = Redaction(self._view.engine.config.secrets)
@@ -271,7 +272,7 @@ class Sessions(Part):
         """Return where an interrupted session left off, without writing anything.
 
         Args:
-            session: The session, or its name, whatever its state. None for the last interrupted
+            session: The session or its name, in any state. None selects the last interrupted
                 session: one that has a goal or a checkpoint, has not ended, and whose process has
                 exited or has written nothing for ``SessionConfig.idle_minutes``.
             scope: Without ``session``: only sessions in this scope or below it.
@@ -282,7 +283,7 @@ class Sessions(Part):
             is no such session. To continue it, pass its id to ``start``.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted.
+            InvalidInput: If an argument is invalid.
         """
         name = None if session is None else session_handle.name_of(session)
         path = parse_scope(scope)
@@ -341,7 +342,7 @@ class Sessions(Part):
         """Return the current state of a session.
 
         Raises:
-            InvalidInput: If it was never started, or was erased.
+            InvalidInput: If the session was never started or was erased.
         """
         name = short_name("session", session)
         found = self._view.ask(lambda c, ns: rows.find(c, ns, name))
@@ -392,8 +393,8 @@ class Sessions(Part):
             session: Name of the session.
 
         Raises:
-            InvalidInput: If the name cannot be accepted.
-            StoreError: If it could not be written.
+            InvalidInput: If the name is invalid.
+            StoreError: If the write fails.
         """
         name = short_name("session", session)
         self._view.write(lambda work: session_marks.leave(work, name))
@@ -445,10 +446,10 @@ class Sessions(Part):
         return text, [read[one] for one in ids]
 
     def recent(self, n: int | None = None, *, session: str | None = None) -> Memories:
-        """Return the newest memories of a session's ring buffer, oldest first.
+        """Return the newest memories in a session's ring buffer, oldest first.
 
         Args:
-            n: Maximum number of memories to return; None for all in the ring.
+            n: Maximum number of memories to return; None for the entire ring buffer.
             session: The session; None for memories without one.
 
         Raises:

@@ -46,29 +46,29 @@ class Sleep(Part):
         New statements that have not been compared yet are compared first; see ``slots.conflicts``.
 
         Each step changes a few memories per transaction, so no other writer waits long. When the
-        time is up, the call returns; the next call continues. If the process is killed, only the
-        current transaction is lost. If there is nothing new, nothing changes. If two processes
-        sleep at the same time, the second one returns immediately.
+        time is up, the call returns, and the next call continues the work. If the process is
+        killed, only the current transaction is lost. If there is nothing new, nothing changes. If
+        two processes sleep at the same time, the second one returns immediately.
 
-        Nothing is deleted, and ``undo(run=...)`` undoes all of it. Pinned, locked and quarantined
-        memories, and tiers that the caller chose, are not changed.
+        Nothing is deleted, and ``undo(run=...)`` undoes the entire sleep. Pinned, locked and
+        quarantined memories, and tiers that the caller chose, are not changed.
 
         Args:
-            seconds: Seconds after which no new step starts, up to a day; at least one transaction
-                is always carried out.
+            seconds: Number of seconds after which no new step starts, up to a day. At least one
+                transaction is always carried out.
             rows: Maximum number of memories to change, counting a group of duplicates as one; None
                 for no limit.
             steps: A subset of ``fold``, ``duplicates``, ``articles``, ``tiers``, ``archive``,
                 ``replay`` and ``links``. None for all, with ``articles`` only if
-                ``Config.articles`` enables it. An unfinished sleep continues with the steps with
-                which it started.
+                ``Config.articles`` enables it. An unfinished sleep continues with its original
+                steps.
             dry_run: Only report what would be changed.
 
         Returns:
             A report on each step.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted.
+            InvalidInput: If an argument is invalid.
             StoreError: If the store cannot be written.
 
         >>> import tempfile
@@ -124,7 +124,7 @@ class Sleep(Part):
             limit: Maximum number of memories to return, 1 to 1,000,000.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted.
+            InvalidInput: If an argument is invalid.
         """
         wanted = members(Kind, "kind", kind)
         most = check_count("limit", limit, most=_MOST)
@@ -138,10 +138,10 @@ class Sleep(Part):
         ]
 
     def anomalies(self, since: datetime | None = None) -> list[Anomaly]:
-        """List days with far more or far less activity than the previous 30 active days.
+        """List days with far more or far less activity than on the previous 30 active days.
 
         Args:
-            since: A moment on the first day to include, with a time zone; None for all days.
+            since: A moment on the first day to include (timezone-aware); None for all days.
 
         Raises:
             InvalidInput: If the moment has no time zone.
@@ -152,14 +152,15 @@ class Sleep(Part):
     def archive(self, id: str) -> Memory:  # noqa: A002 - the field's own name
         """Archive a memory, so it is found only on request.
 
-        ``retrieve(include_archived=True)`` finds it, and so does a query that names its key or an
-        alias. It keeps its text and its vector. ``sleep.unarchive``, ``undo``, and feedback that it
-        was used or is right make it active again. A memory that is already archived is not changed.
+        ``retrieve(include_archived=True)`` finds it, and so does a query that contains its key or
+        an alias. An archived memory keeps its text and vector. To make it active again, use
+        ``sleep.unarchive`` or ``undo``; feedback that it was used or is right has the same effect.
+        Archiving it again has no effect.
 
         Raises:
-            NotFound: If this namespace has no such id.
-            InvalidInput: If it is not active.
-            LockedMemory: If the user locked it.
+            NotFound: If no memory in this namespace has this id.
+            InvalidInput: If the memory is not active.
+            LockedMemory: If the user locked the memory.
 
         >>> import tempfile
         >>> from memento import MemoryManager
@@ -181,8 +182,8 @@ class Sleep(Part):
         If another memory now fills its slot, it becomes superseded instead.
 
         Raises:
-            NotFound: If this namespace has no such id.
-            InvalidInput: If it is neither archived nor active.
+            NotFound: If no memory in this namespace has this id.
+            InvalidInput: If the memory is neither archived nor active.
         """
         return self._view.change(id, lambda work: change.unarchive(work, id), verb="unarchive")
 

@@ -67,7 +67,7 @@ class Slots(Part):
     """
 
     def history(self, key: str, *, scope: str = "") -> SlotValues:
-        """Return every value of a slot, in the order in which they became valid.
+        """Return all values of a slot, in the order in which they became valid.
 
         Args:
             key: The slot, such as ``user/editor``.
@@ -79,21 +79,21 @@ class Slots(Part):
             without values has an empty history.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted.
+            InvalidInput: If an argument is invalid.
             StoreUnusable: If a value is damaged.
         """
         slot, now = slot_of(self._view, key, scope), self._view.engine.now()
         return self._view.values(lambda c, ns: slot_rows.values(c, ns, slot, now))
 
     def revert(self, key: str, *, scope: str = "") -> Memory:
-        """Return to the previous value of a slot, from now on.
+        """Restore the previous value of a slot, effective immediately.
 
-        The previous value is added as a new memory with the same fields and with the original in
-        ``source.parents``. The current or planned value is superseded and stays in the history.
-        Reverting again returns to the value that was replaced.
+        The previous value is added as a new memory with the same fields and with the original
+        memory's id in ``source.parents``. The current or planned value is superseded and stays in
+        the history. Reverting again restores the value that was replaced.
 
-        The previous value is the newest earlier value that differs from the current one. If the
-        current value was forgotten or has expired, it is the newest earlier value.
+        The previous value is the newest earlier value that differs from the current one or, if the
+        current value was forgotten or has expired, simply the newest earlier value.
 
         Args:
             key: The slot, such as ``user/editor``.
@@ -103,10 +103,10 @@ class Slots(Part):
             The memory that now fills the slot.
 
         Raises:
-            InvalidInput: If there is no earlier value, or its validity has ended.
+            InvalidInput: If there is no earlier value, or the earlier value is no longer valid.
             LockedMemory: If the current value is locked.
             StoreUnusable: If the previous value is damaged.
-            StoreError: If it could not be written.
+            StoreError: If the write fails.
         """
         slot = slot_of(self._view, key, scope)
         if (ns := self._view.ns) is None:
@@ -120,17 +120,18 @@ class Slots(Part):
     def conflicts(self, *, status: ConflictStatus = "open", limit: int = 100) -> list[Conflict]:
         """List pairs of memories that seem to contradict each other, newest first.
 
-        Each new statement is compared with earlier ones in the background. This call first compares
-        statements that are still waiting, for at most a second; after a large batch, call it again
-        to see the rest. Two statements by one speaker conflict if they give a slot different
-        values, or if they differ only by a "not" or an opposite. Both remain active.
+        Each new statement is compared with earlier ones in the background. This call first spends
+        up to a second comparing any statements that are still waiting; after a large batch, call it
+        again to get the remaining pairs. Two statements by the same speaker conflict if they give
+        different values for a slot, or if they differ only by a "not" or an antonym. Both
+        statements remain active.
 
         Args:
-            status: ``open``, or ``resolved`` for settled pairs.
+            status: ``open`` or ``resolved``.
             limit: Maximum number of pairs, 1 to 1,000,000.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted.
+            InvalidInput: If an argument is invalid.
 
         >>> import tempfile
         >>> from memento import MemoryManager
@@ -171,7 +172,7 @@ class Slots(Part):
         return Conflict(a, b, relation, settling.compare(one, other), a.id if higher else b.id)
 
     def resolve(self, a: str, b: str, keep: Keep) -> tuple[Memory, Memory]:
-        """Settle a conflict between two memories for good.
+        """Permanently resolve a conflict between two memories.
 
         Args:
             a: Id of a memory.
@@ -183,7 +184,7 @@ class Slots(Part):
             Both memories in their current state.
 
         Raises:
-            NotFound: If this namespace has no such id.
+            NotFound: If no memory in this namespace has this id.
             InvalidInput: If ``keep`` is invalid, ``a`` and ``b`` are the same memory, either is
                 quarantined or forgotten, or the memory to keep is not active.
             LockedMemory: If the user locked a memory that would be superseded or forgotten.

@@ -14,7 +14,7 @@ from memento.views import View
 
 @dataclass(frozen=True, slots=True)
 class ModelUse:
-    """The use of one language model.
+    """Usage of a single language model.
 
     Attributes:
         calls: Number of requests sent.
@@ -33,18 +33,18 @@ class ModelUse:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The use of language models by one namespace.
+    """A namespace's language model usage.
 
-    Before a request is sent, the maximum that it could use is counted. That count remains if the
+    Before a request is sent, the maximum that it could use is counted. This count stands if the
     process dies or the reply arrives too late.
 
     Attributes:
         total: The total.
-        models: The use of each model, by name.
+        models: The usage of each model, by name.
         days: The total for each day (UTC, as ``2026-01-31``), earliest first.
         calls_left: Number of requests still allowed today.
         tokens_left: Number of tokens still allowed today.
-        waiting: Number of messages waiting for a model, see ``LLMConfig.background``.
+        waiting: Number of messages waiting for a model; see ``LLMConfig.background``.
     """
 
     total: ModelUse

@@ -70,27 +70,27 @@ class Store(Part):
 
     @property
     def namespace(self) -> tuple[str, ...]:
-        """Labels of the namespace that is read and written."""
+        """Labels of the namespace that the manager reads and writes."""
         return self._view.namespace
 
     @property
     def closed(self) -> bool:
-        """Whether the store was closed."""
+        """Whether the store has been closed."""
         return self._view.closed
 
     @property
     def read_only(self) -> bool:
-        """Whether the store can only be read."""
+        """Whether the store is read-only."""
         return self._view.read_only
 
     @property
     def config(self) -> Config:
-        """Settings of the manager."""
+        """The manager's settings."""
         return self._view.config
 
     @property
     def prompt_confidence(self) -> float:
-        """Default of ``min_confidence`` for ``prompt`` and for adapters that fill a prompt."""
+        """Default ``min_confidence`` for ``prompt`` and for adapters that fill a prompt."""
         return self._view.prompt_confidence
 
     @property
@@ -99,7 +99,7 @@ class Store(Part):
         return self._view.clock
 
     def stats(self) -> Stats:
-        """Count the memories of this namespace and the backlog, and report current problems."""
+        """Count this namespace's memories and the indexing backlog, and report current problems."""
         engine, ns, now = self._view.engine, self._view.ns, self._view.engine.now()
         spent = asking.trouble(engine.ledger, ns, self._view.config.llm, now)
         return lineage.stats(
@@ -111,12 +111,12 @@ class Store(Part):
         )
 
     def namespaces(self) -> dict[tuple[str, ...], int]:
-        """Count the active memories of every namespace of the store.
+        """Count the active memories in each namespace in the store.
 
-        Intended for the administrator of the store, not for a user who shares it.
+        Intended for the store's administrator, not for users who share the store.
 
         Returns:
-            The number of active memories by namespace, in order of the labels.
+            The number of active memories in each namespace, sorted by label.
 
         Raises:
             StoreError: If the ledger cannot be read.
@@ -124,20 +124,20 @@ class Store(Part):
         return lineage.per_namespace(self._view.engine.ledger, self._view.engine.now())
 
     def backup(self, file: str | Path, *, overwrite: bool = False) -> Backup:
-        """Back up the whole store, every namespace, to one file, without blocking writers.
+        """Back up every namespace in the store to a single file, without blocking writers.
 
         When the call returns, the file is private, on disk and verified.
         ``memento.upkeep.backup.restore`` restores a store from it.
 
         Args:
-            file: Name of the backup file, outside the store folder.
+            file: Name of the backup file, which must be outside the store folder.
             overwrite: Replace an existing file.
 
         Raises:
             InvalidInput: If the file would be in the store folder.
             TargetExists: If the file already exists, or is not a regular file.
-            StoreError: If it cannot be written, or the store is damaged. Damaged memories of this
-                namespace are listed by id; those of other namespaces are only counted.
+            StoreError: If the file cannot be written, or the store is damaged. Damaged memories in
+                this namespace are listed by id; those in other namespaces are only counted.
         """
         engine = self._view.engine
         sees = engine.sees(self._view.namespace)
@@ -152,26 +152,27 @@ class Store(Part):
         all_namespaces: bool = False,
         overwrite: bool = False,
     ) -> Exported:
-        """Export this namespace as JSON Lines, in a consistent state, without blocking writers.
+        """Export a consistent snapshot of this namespace as JSON Lines, without blocking writers.
 
         The file contains everything that ``import_from`` needs to rebuild the namespace elsewhere:
-        every field of every memory of every status, earlier states, links and events.
+        all fields of all memories, regardless of status, and their earlier states, links and
+        events.
 
         Args:
             target: Name of a file, which is made private, or an open text or binary stream.
-            format: Instead, write active and archived memories in a format that other programs
-                read: ``jsonl`` (one draft per line), ``csv``, ``mem0``, ``server-memory``, or the
-                turns of conversations as ``chat`` (OpenAI messages) or ``sharegpt``.
+            format: A format for other programs, which includes only active and archived memories:
+                ``jsonl`` (one draft per line), ``csv``, ``mem0``, ``server-memory``, or the turns
+                of conversations as ``chat`` (OpenAI messages) or ``sharegpt``.
                 ``Exported.left_out`` counts what such a format cannot represent.
-            vectors: Also write the vectors of the embedder in use, so they need not be recomputed;
-                about 2 kB per memory.
-            all_namespaces: Write every namespace of the store.
+            vectors: Also write the current embedder's vectors, about 2 kB per memory, so they do
+                not have to be recomputed.
+            all_namespaces: Write every namespace in the store.
             overwrite: Replace an existing file.
 
         Raises:
             InvalidInput: If the file would be in the store folder.
             TargetExists: If the file already exists, or is not a regular file.
-            StoreError: If it cannot be written, or the store cannot be read.
+            StoreError: If the file cannot be written, or the store cannot be read.
         """
         everything = check_flag("all_namespaces", all_namespaces)
         if format is not None:
@@ -204,7 +205,7 @@ class Store(Part):
         trust: Trust | TrustName = Trust.IMPORT,
         progress: Progress | None = None,
     ) -> Imported:
-        """Import a file that ``export`` wrote; if any part is refused, nothing is imported.
+        """Import a file written by ``export``; if any part is rejected, nothing is imported.
 
         The whole file is checked before anything is written. Then each transaction writes a few
         hundred memories, so other writers never wait long and readers see memories as they arrive.
@@ -214,30 +215,30 @@ class Store(Part):
         changed, so importing twice adds nothing. If two active memories fill the same slot, the one
         that became valid later supersedes the other.
 
-        By default, a file is treated as another person's. Its memories are then checked as with
-        ``add``: none is trusted more than the file, untrusted memories are quarantined, secrets are
-        removed, and none is imported as a rule or pinned. Earlier states, events, vectors, and
-        superseded and forgotten memories are not imported. With ``trust="user"``, the file is
-        treated as your own, and everything is imported unchanged.
+        By default, a file is treated as someone else's. Its memories are then checked in the same
+        way as by ``add``: none is trusted more than the file, untrusted memories are quarantined,
+        secrets are removed, and none is imported as a rule or pinned. Earlier states, events,
+        vectors, and superseded and forgotten memories are not imported. With ``trust="user"``, the
+        file is treated as your own, and everything is imported unchanged.
 
         Args:
             source: Name of a file, or an open text or binary stream.
             all_namespaces: Import each memory into the namespace it came from; otherwise, an export
-                of a single namespace, whatever its name, is imported into this one.
+                of a single namespace is imported into this namespace, even if the names differ.
             trust: Highest trust class for memories from the file; ``"user"`` for your own file.
             progress: Called repeatedly with 0 and None while the file is checked, and then with the
-                number of its lines that are on disk and the total; see
+                number of imported lines and the total number of lines; see
                 ``memento.protocols.Progress``.
 
         Raises:
             ArchiveDamaged: If the file is truncated, modified or not an export.
             ArchiveFromTheFuture: If the file is in a newer format.
-            InvalidInput: If it contains several namespaces and ``all_namespaces`` is not given, or
-                if it contains a value that cannot be accepted; the message gives the line.
+            InvalidInput: If the file contains several namespaces and ``all_namespaces`` is False,
+                or if it contains an invalid value; the error message gives the line number.
             IdConflict: If an id belongs to a different memory in the store.
             SecretFound: If the file is not your own and contains a secret, and ``Config.secrets``
                 is ``"reject"``.
-            StoreError: If it could not be written; memories written before the failure remain.
+            StoreError: If the write fails; memories written before the failure remain.
         """
         everything = check_flag("all_namespaces", all_namespaces)
         believed = member(Trust, "trust", trust)
@@ -248,11 +249,11 @@ class Store(Part):
     def move(self, to: str | Path, *, progress: Progress | None = None) -> Moved:
         """Copy the whole store to another store, and verify that the two are identical.
 
-        The other store is a folder or a database that is new or contains no memories. Everything
-        that ``export`` writes for every namespace is copied, together with the vectors of the
-        embedder in use; a folder's settings and tokens are not. This store is not changed; use the
-        other one from then on. An interrupted call can be repeated, even after ``kill -9``; it
-        continues where it stopped.
+        The other store can be a folder or a database, and must be new or contain no memories.
+        Everything that ``export`` writes is copied for every namespace, together with the current
+        embedder's vectors. Settings and tokens in the store folder are not copied. This store is
+        not changed; use the other store from then on. An interrupted call can be repeated, even
+        after ``kill -9``; it continues where it stopped.
 
         Args:
             to: Folder of the other store, or ``postgresql://…``.
@@ -260,8 +261,8 @@ class Store(Part):
 
         Raises:
             InvalidInput: If the other store contains memories, or is this store.
-            StoreError: If a store cannot be read or written, or if the two differ, as after a write
-                to this store in the meantime.
+            StoreError: If a store cannot be read or written, or if the two stores differ, for
+                example because this store has been written to in the meantime.
         """
         return self._view.engine.move(to, check_progress(progress))
 
@@ -274,31 +275,32 @@ class Store(Part):
         dry_run: bool = False,
         **filters: Unpack[Filtering],
     ) -> Synced:
-        """Sync the memories of this namespace with a folder of Markdown notes, in both directions.
+        """Sync this namespace's memories with a folder of Markdown notes, in both directions.
 
         Each memory gets a note that you can edit in any editor: its text and, in the front matter,
-        its kind, tags, aliases and scope. The next call applies the changes of both sides. If the
-        same field changed on both, the note takes precedence, and the memory's version stays in its
-        history. Deleting a note forgets its memory (``restore`` undoes this); the note of a
+        its kind, tags, aliases and scope. The next call applies the changes from both sides. If the
+        same field changed on both sides, the note takes precedence, and the memory's version stays
+        in its history. Deleting a note forgets its memory (``restore`` undoes this); the note of a
         forgotten or erased memory is removed. A note with ``memento: new`` in its front matter
         becomes a memory. Other notes are never changed.
 
-        All changes to memories form a single run, see ``Synced.run``. If a call is killed, the next
-        call completes it.
+        All changes to memories form a single run; see ``Synced.run``. If a call is interrupted, the
+        next call completes its work.
 
         Args:
-            folder: The folder, outside the store folder; created if missing.
-            trust: Trust class of whoever edits the notes. If it is not the user, new notes are
-                treated as added from that source, and no note can change a memory that is trusted
-                more.
+            folder: The folder, which must be outside the store folder; created if it does not
+                exist.
+            trust: Trust class of the people or programs that edit the notes. If it is not ``user``,
+                new notes are treated as memories from that source, and no note can change a more
+                trusted memory.
             allow_deletes: Whether to forget the memories of missing notes even if more than 5 notes
                 and more than a fifth of all notes are missing, as in a partially copied folder.
             dry_run: Only report what would be done.
-            filters: Which memories get a note, see ``Filtering``; all kinds except episodes by
-                default. A memory that already has a note keeps it.
+            filters: Which memories get a note (see ``Filtering``); by default, all kinds except
+                episodes. A memory that already has a note keeps it.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted, or the folder belongs to another store.
+            InvalidInput: If an argument is invalid, or the folder belongs to another store.
             StoreBusy: If another process is syncing this folder.
             StoreError: If the folder or the ledger cannot be read or written.
 
@@ -327,16 +329,15 @@ class Store(Part):
     def doctor(self, *, repair: bool = True, all_namespaces: bool = False) -> list[Finding]:
         """Check the whole store for damage.
 
-        Counts cover the whole store. Damaged memories of this namespace are listed by id; those of
+        Counts cover the whole store. Damaged memories in this namespace are listed by id; those in
         other namespaces are only counted.
 
         Args:
             repair: Repair data derived from the memories; the memories are never changed.
-            all_namespaces: List damaged memories of every namespace by id; intended for the
-                administrator of the store, not for a user who shares it.
+            all_namespaces: List damaged memories in every namespace by id; intended for the store's
+                administrator, not for users who share the store.
 
-        Returns:
-            One finding per check; the store is healthy if all are ``ok``.
+        Returns: One finding per check; the store is healthy if all are ``ok``.
         """
         return self._view.engine.examine(
             self._view.namespace,
@@ -351,12 +352,12 @@ class Store(Part):
         timeout: float | None = None,
         progress: Progress | None = None,
     ) -> int:
-        """Embed all memories again after a change of embedder.
+        """Re-embed all memories after changing the embedder.
 
-        This applies to the whole store, with every namespace.
+        This applies to every namespace in the store.
 
         Args:
-            wait: Return only when it is done.
+            wait: Wait until all memories have been embedded.
             timeout: Maximum number of seconds to wait, up to a day; None for no limit.
             progress: As for ``flush``.
 
@@ -386,33 +387,33 @@ class Store(Part):
         dry_run: bool = False,
         timeout: float = 30.0,
     ) -> Erasure:
-        """Remove memories of this namespace permanently, from every file of the store.
+        """Permanently remove this namespace's memories from every file in the store.
 
-        Text, versions, index entries, vectors, links, events and every copy in the store folder are
-        removed and cannot be recovered (``forget``, in contrast, can be undone). Memories of every
-        status are included. The Chroma folder is removed and rebuilt in the background.
+        Text, versions, index entries, vectors, links, events and all copies in the store folder are
+        removed and cannot be recovered. Memories of every status can be erased. To hide memories
+        reversibly, use ``forget``. The Chroma folder is removed and rebuilt in the background.
 
         Args:
             ids: One id or several.
-            source: Instead of ids: all memories whose ``source.uri`` is this address, with or
+            source: Instead of ids: erase all memories whose ``source.uri`` is this address, with or
                 without its secrets.
-            session: Instead of ids: all memories of this session.
-            everything: Instead of ids: all memories of this namespace.
-            derived: Also erase memories derived from these (``source.parents`` names one, directly
-                or indirectly), because they may contain the same information. Articles that a sleep
-                wrote from these memories are always erased.
+            session: Instead of ids: erase all memories from this session.
+            everything: Instead of ids: erase all memories in this namespace.
+            derived: Also erase memories derived from these, directly or indirectly (see
+                ``source.parents``), because they may contain the same information. Articles that a
+                sleep wrote from these memories are always erased.
             dry_run: Only report what would be erased.
             timeout: Maximum number of seconds to wait for other processes that have the store open,
                 >= 0.
 
         Returns:
-            The receipt. Steps in ``pending`` are completed by the process that has the store open,
-            or by the next one that opens it.
+            The receipt for the erasure. Steps in ``pending`` are completed by the process that has
+            the store open, or by the next one that opens it.
 
         Raises:
             InvalidInput: Unless exactly one of the first four arguments is given.
-            NotFound: If this namespace does not have one of the ids; nothing was erased.
-            StoreError: If the ledger could not be written; nothing was erased.
+            NotFound: If one of the ids is not in this namespace; nothing is erased.
+            StoreError: If the ledger cannot be written; nothing is erased.
         """
         what = choose(ids, source, session, everything=check_flag("everything", everything))
         return self._view.engine.erase(
@@ -436,14 +437,14 @@ class Store(Part):
             for all scopes add up to the total number of memories.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted.
+            InvalidInput: If an argument is invalid.
         """
         check_word("by", by, sorted(memories.TALLIED))
         asked = self._view.looked(filtering(self._view.engine.now(), filters, Store.counts))
         return self._view.ask(lambda c, ns: memories.tally(c, ns, asked, by)) or {}
 
     def full_id(self, short: str) -> str:
-        """Return the full id that starts or ends with the characters given.
+        """Return the full id that starts or ends with the specified characters.
 
         Ids start with a timestamp, so ids from the same day have a common prefix; the last
         characters distinguish them better.
@@ -452,9 +453,9 @@ class Store(Part):
             short: An id, or at least 6 characters from its start or its end.
 
         Raises:
-            NotFound: If no id of this namespace matches.
+            NotFound: If no id in this namespace matches.
             AmbiguousId: If several ids match.
-            InvalidInput: If it is not an id.
+            InvalidInput: If ``short`` is not an id.
         """
         part = check_id(short)
         ns = self._view.known_namespace(part)
@@ -484,7 +485,7 @@ class Store(Part):
         return [row.id for row in swept]
 
     def touch(self, ids: str | Sequence[str], expires_in: timedelta | float | None) -> list[str]:
-        """Set a new expiry for memories without creating a new version.
+        """Set a new expiry for memories without creating new versions.
 
         As in ``forget_many``, each transaction changes a few hundred memories.
 
@@ -493,11 +494,12 @@ class Store(Part):
             expires_in: Time to live from now; None for no expiry.
 
         Returns:
-            Ids of the changed memories; hidden or already expired ones are not changed.
+            Ids of the changed memories; memories that are hidden or already expired are not
+            changed.
 
         Raises:
-            NotFound: If this namespace does not have one of the ids; nothing was changed.
-            LockedMemory: If the user locked one of them; nothing was changed.
+            NotFound: If one of the ids is not in this namespace; nothing is changed.
+            LockedMemory: If the user locked one of the memories; nothing is changed.
             InvalidInput: If ``expires_in`` is not a valid duration.
         """
         now = self._view.engine.now()
@@ -513,7 +515,7 @@ class Store(Part):
         return [row.id for row in touched]
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts with the manager's embedder, in the same way as its memories.
+        """Embed texts with the manager's embedder, in the same way as memories.
 
         Args:
             texts: Any number of non-empty texts.
@@ -545,7 +547,7 @@ class Store(Part):
         To search for text, use ``retrieve``, which finds more.
 
         Args:
-            vector: (dim,) vector from the store's own embedder, see ``embed``; must not be all
+            vector: (dim,) vector from the store's own embedder (see ``embed``); must not be all
                 zeros.
             k: Maximum number of hits to return, 1 to 10,000.
             min_score: Drop hits below this cosine, [0, 1].
@@ -559,7 +561,7 @@ class Store(Part):
             be searched because they are not embedded yet.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted.
+            InvalidInput: If an argument is invalid.
             EmbeddingMismatch: If the vector or the stored vectors come from a different embedder.
             TierUnavailable: If this manager has no embedder.
             StoreError: If the ledger cannot be read.
@@ -576,11 +578,11 @@ class Store(Part):
         )
 
     def usage(self, since: datetime | None = None) -> Usage:
-        """Return how much this namespace used language models.
+        """Return this namespace's language model usage.
 
         Args:
-            since: Start of the period, with a time zone; its whole day (UTC) is included. None for
-                all recorded days, about 400.
+            since: Start of the period (timezone-aware); the whole day (UTC) is included. None for
+                all recorded days (about 400).
 
         Raises:
             InvalidInput: If ``since`` has no time zone.

@@ -113,7 +113,7 @@ def accept(asked: Mapping[str, Any], *, now: int, config: Config) -> Accepted:
     """Validate and redact the arguments of ``update``, before the writer job.
 
     Raises:
-        InvalidInput: If a value cannot be accepted.
+        InvalidInput: If a value is invalid.
         SecretFound: If it contains a secret and the settings refuse those.
     """
     clean = Redaction(config.secrets)

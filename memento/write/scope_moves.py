@@ -1,8 +1,8 @@
 """Name scopes, merge them, and promote memories to a wider scope.
 
-A merge moves every memory of a scope, whatever its status, and keeps the earlier state. A slot that
-both scopes have becomes one slot: the value that began later holds. A memory or a query that names
-the merged scope afterwards means the scope that it was merged into.
+A merge moves every memory of a scope, regardless of its status, and keeps the earlier state. A slot
+that both scopes have becomes one slot: the value that began later holds. A memory or a query that
+names the merged scope afterwards means the scope that it was merged into.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _fold(path: str) -> str:
 
 
 def _used(db: Session, ns: int) -> set[str]:
-    """Return the scopes of a namespace's memories, whatever their status."""
+    """Return the scopes of a namespace's memories, regardless of their status."""
     query = f"SELECT DISTINCT scope FROM memories WHERE ns = ? AND {memories.NOT_ERASED}"
     return {scope for (scope,) in db.execute(query, (ns,)) if isinstance(scope, str) and scope}
 

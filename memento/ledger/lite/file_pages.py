@@ -104,7 +104,7 @@ class Pages:
     def _payload(self, page: bytes, at: int, length: int, *, table: bool) -> bytes:
         """Collect a record that may continue on overflow pages."""
         if length > len(self._data) + self._size * len(self._logged):
-            raise ValueError("longer than the file")
+            raise ValueError("corrupt record: longer than the file")
         local = local_bytes(length, self._usable, table=table)
         if local == length:
             return page[at : at + length]
@@ -112,7 +112,7 @@ class Pages:
         following = int.from_bytes(page[at + local : at + local + 4], "big")
         while missing > 0:
             if not 1 <= following <= self.count:
-                raise ValueError("the chain of pages is broken")
+                raise ValueError("corrupt record: broken overflow page chain")
             page = self.page(following)
             parts.append(page[4 : 4 + min(missing, self._usable - 4)])
             missing -= self._usable - 4
@@ -155,7 +155,7 @@ def values(payload: bytes) -> tuple[Value, ...]:
     """Read the columns of a record; ``ValueError`` if it is not one."""
     length, at = varint(payload, 0)
     if not at <= length <= len(payload):
-        raise ValueError("no record")
+        raise ValueError("corrupt record: invalid header length")
     found, body = [], length
     while at < length:
         kind, at = varint(payload, at)
@@ -163,7 +163,7 @@ def values(payload: bytes) -> tuple[Value, ...]:
         found.append(value)
         body += size
     if body != len(payload):
-        raise ValueError("no record")
+        raise ValueError("corrupt record: inconsistent column sizes")
     return tuple(found)
 
 
@@ -183,7 +183,7 @@ def _value(payload: bytes, at: int, kind: int) -> tuple[Value, int]:
             size = (kind - _FIRST_BLOB) // 2
             data = payload[at : at + size]
             return (data if kind % 2 == 0 else data.decode()), size
-    raise ValueError(f"no such type: {kind}")
+    raise ValueError(f"corrupt record: invalid serial type {kind}")
 
 
 def real(value: Any) -> Any:

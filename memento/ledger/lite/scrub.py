@@ -110,7 +110,7 @@ class _File:
 
     def __init__(self, path: Path, size: int, count: int) -> None:
         if size != PAGE_BYTES or count > _MOST_PAGES:
-            raise ValueError("no ledger has such pages")
+            raise ValueError("unexpected page size or page count")
         self._file = _descriptor(path)
         self._count = count
         self._trunks, self._free = self._free_pages()
@@ -159,11 +159,11 @@ class _File:
 
     def _read(self, number: int, pages: int = 1) -> bytes:
         if not 1 <= number <= self._count:
-            raise ValueError("no such page")
+            raise ValueError("corrupt page reference: page number out of range")
         size = min(pages, self._count - number + 1) * PAGE_BYTES
         found = os.pread(self._file, size, (number - 1) * PAGE_BYTES)
         if len(found) != size:
-            raise ValueError("the file is shorter than it says")
+            raise ValueError("truncated file: shorter than its header states")
         return found
 
     def _free_pages(self) -> tuple[dict[int, int], set[int]]:
@@ -173,7 +173,7 @@ class _File:
         number = int.from_bytes(self._read(1)[32:36], "big")
         while number:
             if number in trunks:
-                raise ValueError("the free list has no end")
+                raise ValueError("corrupt freelist: its trunk pages form a loop")
             page = self._read(number)
             following, leaves = struct.unpack_from(">2I", page)
             free.update(struct.unpack_from(f">{leaves}I", page, 8))
@@ -189,12 +189,12 @@ def unused(page: bytes, start: int = 0) -> Iterator[Span]:
     block, cells, content = struct.unpack_from(">3H", page, start + 1)
     gap = start + header + 2 * cells
     if not gap <= (content or PAGE_BYTES << 4) <= PAGE_BYTES:
-        raise ValueError("a page has its content where its cells are listed")
+        raise ValueError("corrupt page: cell content overlaps the cell pointer array")
     yield gap, content
     while block:
         following, size = struct.unpack_from(">2H", page, block)
         if not content <= block <= block + size <= PAGE_BYTES or 0 < following < block + size:
-            raise ValueError("a page has free blocks that overlap")
+            raise ValueError("corrupt page: free blocks overlap or are out of bounds")
         yield block + 4, block + size
         block = following
 

@@ -219,7 +219,7 @@ def _refusal(path: Path) -> StoreError | None:
         descriptor = os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
         try:
             if os.pwrite(descriptor, bytes(_PROBE_BYTES), end) < _PROBE_BYTES:
-                raise OSError(errno.ENOSPC, "no room for a few pages more")
+                raise OSError(errno.ENOSPC, "not enough space for a few more pages")
         finally:
             os.close(descriptor)
             probe.unlink()
