@@ -110,7 +110,7 @@ def test_add_refuses_it_by_name_and_writes_nothing(memory, field):
 
 def test_ten_megabytes_are_refused_with_the_limit(memory):
     """The error says how long it is, what the limit is and what to do."""
-    with pytest.raises(InvalidInput, match="10,485,760 characters; the limit is 65,536. Split"):
+    with pytest.raises(InvalidInput, match=r"10,485,760 characters; the limit is 65,536\. Split"):
         memory.add("x" * 10 * 1024 * 1024)
 
 
@@ -478,7 +478,9 @@ class Unspellable:
 @pytest.mark.parametrize("key", ["x" * 10**6, "my password 1234", 7, None, b"text", Unspellable()])
 def test_an_unknown_field_is_refused_without_being_quoted(memory, key):
     """A key of a mapping may be any value: the error is short and shows nothing of it."""
-    with pytest.raises(InvalidInput, match=r"items\[1\].*1 unknown field.*known fields: \[") as refused:
+    with pytest.raises(
+        InvalidInput, match=r"items\[1\].*1 unknown field.*known fields: \["
+    ) as refused:
         memory.add_many(["a", {"text": "b", key: "c"}])
     message = str(refused.value)
     assert len(message) < 500
