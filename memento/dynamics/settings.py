@@ -59,8 +59,8 @@ or two, what holds in general lasts for years."""
 class Dynamics:
     """Settings for how uses and verdicts affect the strength of memories.
 
-    Processes that share a store should use the same settings; otherwise each recomputes the other's
-    strengths.
+    Processes that share a store should use the same settings; otherwise, each process recomputes
+    the strengths that the others computed.
 
     Attributes:
         pace: How quickly the effect of each use fades: ``fast``, ``usual``, ``slow`` or
