@@ -1086,7 +1086,7 @@ class MemoryManager(Part):
     ) -> bool:
         """Write the short tier's snapshot and, optionally, wait for the indexes.
 
-        You do not need to call this to save memories; they are on disk when ``add`` returns.
+        You do not need to call this method to save memories; they are on disk when ``add`` returns.
 
         Args:
             wait: Wait until every memory in the store is embedded and indexed.

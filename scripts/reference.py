@@ -373,9 +373,10 @@ HTTP_WORDS = """\
 This page lists the requests that `memento serve` answers; see
 [share a store](../how-to/several-processes.md). To call a method, send a `POST` request with its
 arguments as a JSON object; `/v1/openapi.json` contains their types. Times are in ISO 8601 format,
-and durations are in seconds. The rights are `read`, `write` and `admin`; each right includes the ones
-before it. *Acts as* is the trust class that a method requires. With `source`, the call can specify
-a source, up to the token's trust class; `agent` and `user` require a token with that trust class.
+and durations are in seconds. The rights are `read`, `write` and `admin`; each right includes the
+ones before it. *Acts as* is the trust class that a method requires. With `source`, the call can
+specify a source, up to the token's trust class; `agent` and `user` require a token with that trust
+class.
 """
 
 
