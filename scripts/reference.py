@@ -61,7 +61,8 @@ in your data folder, which is `~/.local/share` by default. To give a project a s
 `mkdir agent_memory`. A folder that belongs to another user is rejected unless you specify it
 explicitly. `memento mcp` and `MemoryManager()` find the store in the same way.
 
-The tiers are short, medium and long; the statuses are active, superseded and forgotten.
+The tiers are short, medium and long. The statuses are active, superseded, archived, forgotten and
+quarantined.
 """
 CONFIG_WORDS = """\
 Every setting has a default that suits most users. To change settings in Python, pass a `Config`:
