@@ -269,19 +269,20 @@ class MemoryManager(Part):
             scope: Scope in which it applies, as a path such as ``project/alpha``; ``""`` means
                 everywhere.
             session: Conversation that it belongs to.
-            actor: Who said it.
+            actor: Name of the person or agent who said it.
             role: Chat role of the speaker: ``user``, ``assistant``, ``tool`` ...
             source: Source of the memory: a trust class or a ``Source``; None for the user. A memory
                 from a tool, the web or an import is quarantined until it is approved.
             tags: Labels to filter by.
             metadata: A JSON object with custom fields.
             occurred_at: When it happened or was said (timezone-aware); None for now.
-            valid_until: When it stops being true (timezone-aware).
+            valid_until: When the statement stops being true (timezone-aware).
             expires_in: Seconds or a timedelta after which it expires and is no longer found.
-            pinned: Whether to protect it from fading. If True, the default tier is ``long``.
+            pinned: Whether to protect the memory from fading. If True, the default tier is
+                ``long``.
             supersedes: Ids of memories that it replaces. A memory from a more trusted source is not
                 replaced: it remains active and conflicts with the new memory.
-            related: Ids of memories to link it to.
+            related: Ids of memories to link the memory to.
             id: A custom id of 1 to 128 characters. It makes retries safe: a retry does not count as
                 a repeat and merges only arguments that were not passed in the first call. A trusted
                 memory can take over the id of a quarantined or rejected memory. Adding the same
@@ -883,14 +884,15 @@ class MemoryManager(Part):
             scope: New scope.
             tags: New tags, which replace all current tags.
             metadata: New metadata, which replaces the current object.
-            pinned: Whether to protect it from fading. Only the user's memories can be pinned.
+            pinned: Whether to protect the memory from fading. Only the user's memories can be
+                pinned.
             valid_until: When it stops being true; None for never.
             condition: When it applies, in plain language; None for always.
             due_at: When it is due; None for no due date.
             expires_in: Time to live from now; None for no expiry.
             add_aliases: Aliases to add.
             remove_aliases: Aliases to remove.
-            tier: The tier to move it to.
+            tier: The tier to move the memory to.
             lock: ``user`` protects the memory from all changes until it is unlocked, removes its
                 expiry and defers feedback on it. With ``promoted``, the memory can be changed, but
                 only the user can replace it until two verdicts from different days or sources
@@ -1084,7 +1086,7 @@ class MemoryManager(Part):
     ) -> bool:
         """Write the short tier's snapshot and, optionally, wait for the indexes.
 
-        You do not need to call this to save memories; they are on disk when ``add`` returns.
+        You do not need to call this method to save memories; they are on disk when ``add`` returns.
 
         Args:
             wait: Wait until every memory in the store is embedded and indexed.

@@ -247,7 +247,7 @@ class Memory:
         status: Whether it is active, or why it is hidden.
         scope: Scope in which it applies, a path such as ``project/alpha``; ``""`` means everywhere.
         session: Conversation that it belongs to, or None.
-        actor: Who said it, or None.
+        actor: Name of the person or agent who said it, or None.
         role: Chat role of the speaker (``user``, ``assistant``, ``tool`` ...), or None.
         key: The slot it fills, such as ``user/editor``, or None.
         aliases: Alternative names that can be used to find it.

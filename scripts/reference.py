@@ -51,17 +51,18 @@ Import everything on this page from `memento`, except errors, which are in `meme
 `AsyncMemoryManager` provides the same methods as coroutines.
 """
 CLI_WORDS = """\
-Instead of `--root`, `--namespace` and `--embedder` you can set `MEMENTO_ROOT`, `MEMENTO_NAMESPACE`
+Instead of `--root`, `--namespace` and `--embedder`, you can set `MEMENTO_ROOT`, `MEMENTO_NAMESPACE`
 and `MEMENTO_EMBEDDER`. The other `MEMENTO_*` variables are described in
 [configuration](configuration.md).
 
-By default, the store is the folder `agent_memory` in the current folder or the nearest folder above
-it, up to your home folder. If there is none, it is `memento` in your data folder, which is
-`~/.local/share` unless you changed it. To give a project a separate store, run
+By default, the store is the `agent_memory` folder in the current folder or in the nearest parent
+folder that contains one, up to your home folder. If there is no such folder, the store is `memento`
+in your data folder, which is `~/.local/share` by default. To give a project a separate store, run
 `mkdir agent_memory`. A folder that belongs to another user is rejected unless you specify it
 explicitly. `memento mcp` and `MemoryManager()` find the store in the same way.
 
-The tiers are short, medium and long; the statuses are active, superseded and forgotten.
+The tiers are short, medium and long. The statuses are active, superseded, archived, forgotten and
+quarantined.
 """
 CONFIG_WORDS = """\
 Every setting has a default that suits most users. To change settings in Python, pass a `Config`:
@@ -370,12 +371,13 @@ def _default(field: dataclasses.Field[Any]) -> str:
 
 
 HTTP_WORDS = """\
-This page lists the requests that `memento serve` answers; see [share a
-store](../how-to/several-processes.md). To call a method, send a `POST` request with its arguments
-as a JSON object; `/v1/openapi.json` contains their types. Times are in ISO 8601 format, durations
-in seconds. The rights are `read`, `write` and `admin`; each right includes the ones before it.
-*Acts as* is the trust class that a method requires. With `source`, the call can specify a source,
-up to the token's trust class; `agent` and `user` require a token with that trust class.
+This page lists the requests that `memento serve` answers; see
+[share a store](../how-to/several-processes.md). To call a method, send a `POST` request with its
+arguments as a JSON object; `/v1/openapi.json` contains their types. Times are in ISO 8601 format,
+and durations are in seconds. The rights are `read`, `write` and `admin`; each right includes the
+ones before it. *Acts as* is the trust class that a method requires. With `source`, the call can
+specify a source, up to the token's trust class; `agent` and `user` require a token with that trust
+class.
 """
 
 

@@ -325,7 +325,7 @@ def list_conflicts(
     store: Store,
     pair: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[A B]", help="Ids of the two memories whose conflict to resolve."),
+        typer.Argument(metavar="[A B]", help="Ids of the two conflicting memories."),
     ] = None,
     *,
     keep: Annotated[

@@ -105,21 +105,25 @@ def set_(
             "--expires-in",
             parser=_expiry,
             metavar="TIME",
-            help="Hide it after this time, such as 7d, or never.",
+            help="Hide the memory after this time, such as 7d, or never.",
         ),
     ] = None,
     pin: Annotated[
-        bool | None, option("--pin/--no-pin", help="Protect it from fading, or let it fade.")
+        bool | None,
+        option("--pin/--no-pin", help="Protect the memory from fading, or let it fade."),
     ] = None,
     lock: Annotated[
-        bool | None, option("--lock/--no-lock", help="Lock it against changes, or unlock it.")
+        bool | None,
+        option("--lock/--no-lock", help="Lock the memory against changes, or unlock it."),
     ] = None,
     archived: Annotated[
         bool | None,
-        option("--archived/--no-archived", help="Archive it, or restore it from the archive."),
+        option(
+            "--archived/--no-archived", help="Archive the memory, or restore it from the archive."
+        ),
     ] = None,
 ) -> Shown:
-    """Change tags, tier, expiry, pin, lock or scope.
+    """Change a memory's tags, tier, expiry, pin, lock or scope.
 
     To change the text, use `memento edit` or `memento correct`. A locked memory must be unlocked
     before it can be changed, though `memento erase` removes it regardless. An archived memory is

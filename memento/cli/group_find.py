@@ -71,7 +71,7 @@ def retrieve(
             "-k",
             "--count",
             metavar="N",
-            help="Maximum number of hits; auto chooses it based on the query.",
+            help="Maximum number of hits; auto chooses the number based on the query.",
         ),
     ] = "5",
     match: Annotated[
@@ -151,7 +151,7 @@ def prompt(
             "-k",
             "--count",
             metavar="N",
-            help="Maximum number of memories; auto chooses it based on the query.",
+            help="Maximum number of memories; auto chooses the number based on the query.",
         ),
     ] = "auto",
     tokens: Annotated[
@@ -274,9 +274,9 @@ def show(
 ) -> Shown:
     """Show everything about a memory.
 
-    Shows the fields, earlier states and related memories of a memory with any status. For a key,
-    shows the current value; with --as-of or --known-at, shows an earlier value. If there is no such
-    memory, the exit status is 3.
+    Shows the memory's fields, earlier states and related memories, even if it is not active. For a
+    key, shows the current value; with --as-of or --known-at, shows an earlier value. If there is no
+    such memory, the exit status is 3.
     """
     found = memory.value(id, scope=scope, as_of=as_of, known_at=known_at)
     if found is None and (as_of or known_at or scope):

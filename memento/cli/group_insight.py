@@ -201,7 +201,7 @@ def stale(
 ) -> Shown:
     """List memories that may be out of date.
 
-    A memory is listed if it has expired, is in doubt or has nearly faded.
+    A memory is listed if it has expired, is in doubt or has almost completely faded.
     """
     found = memory.sleep.stale(kind=[kind.value for kind in kinds or ()] or None, limit=limit)
     lines = (

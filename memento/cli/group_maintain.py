@@ -63,7 +63,7 @@ def backup(
     *,
     overwrite: Overwrite = False,
 ) -> Shown:
-    """Write the whole store to a single file.
+    """Back up the whole store to a single file.
 
     The store can stay in use during the backup. The finished file is verified.
 

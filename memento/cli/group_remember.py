@@ -98,7 +98,9 @@ def add(
     ] = None,
     scope: Scope = "",
     session: Session = None,
-    actor: Annotated[str | None, option("--actor", help="Who said it.")] = None,
+    actor: Annotated[
+        str | None, option("--actor", help="Name of the person or agent who said it.")
+    ] = None,
     tag: Annotated[list[str] | None, option("--tag", help="Tag to attach; repeatable.")] = None,
     occurred_at: Annotated[
         datetime | None,
@@ -132,7 +134,7 @@ def add(
         option("--supersedes", help="Id of a memory to replace; repeatable."),
     ] = None,
     id: Annotated[  # noqa: A002 - the field's own name
-        str | None, option("--id", help="An id of your own, which makes retries safe.")
+        str | None, option("--id", help="A custom id, which makes retries safe.")
     ] = None,
 ) -> Shown:
     """Remember TEXT.
@@ -374,8 +376,8 @@ def observe(
     With --mode assist or full, a language model selects additional statements by the user. A dry
     run shows only what would be learned without the model.
 
-    Without a message, a transcript is read from stdin: lines of JSON with role and content, or
-    lines that begin with "user:" or "assistant:".
+    Without a message, a transcript is read from stdin: JSON lines with role and content, or lines
+    that begin with "user:" or "assistant:".
     """
     if text is not None and user is not None:
         raise InvalidInput("--user", "can be passed only once: as an option or as the argument")

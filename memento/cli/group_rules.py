@@ -150,7 +150,9 @@ def approve(
     *,
     version: Annotated[
         int | None,
-        option("--version", help="The version you reviewed; refused if it has changed since."),
+        option(
+            "--version", help="The version that you reviewed; not approved if it has changed since."
+        ),
     ] = None,
     source: FromSource = None,
     yes: Annotated[

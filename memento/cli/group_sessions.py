@@ -33,7 +33,7 @@ def start(
     memory: MemoryManager,
     id: Annotated[  # noqa: A002 - the field's own name
         str | None,
-        typer.Argument(metavar="SESSION", help="Name of the session. Default: a new name."),
+        typer.Argument(metavar="SESSION", help="Name of the session. Default: a generated name."),
     ] = None,
     *,
     goal: Annotated[str | None, option("--goal", help="The task in one sentence.")] = None,
@@ -214,7 +214,9 @@ def define(
 @command(scopes, 'memento scopes infer "the web shop needs a logo"')
 def infer(
     store: Store,
-    text: Annotated[list[str], typer.Argument(metavar="TEXT", help="The text to find scopes for.")],
+    text: Annotated[
+        list[str], typer.Argument(metavar="TEXT", help="Text for which to find scopes.")
+    ],
     *,
     context: Annotated[
         list[str] | None,

@@ -182,7 +182,7 @@ KnownAt = Annotated[
         "--known-at",
         parser=moment_of,
         metavar="MOMENT",
-        help="Use only what had been recorded by this time.",
+        help="Use only information recorded by this time.",
     ),
 ]
 Query = Annotated[

@@ -30,8 +30,8 @@ _DAY = 86_400_000_000
 class Association:
     """Settings for links between memories that are used together.
 
-    Processes that share a store should use the same settings; otherwise each recomputes the other's
-    links.
+    Processes that share a store should use the same settings; otherwise, each process recomputes
+    the links that the others computed.
 
     Attributes:
         rate: How much each joint use strengthens a link, [0, 1]; 0 for no links.

@@ -59,8 +59,8 @@ or two, what holds in general lasts for years."""
 class Dynamics:
     """Settings for how uses and verdicts affect the strength of memories.
 
-    Processes that share a store should use the same settings; otherwise each recomputes the other's
-    strengths.
+    Processes that share a store should use the same settings; otherwise, each process recomputes
+    the strengths that the others computed.
 
     Attributes:
         pace: How quickly the effect of each use fades: ``fast``, ``usual``, ``slow`` or
@@ -68,7 +68,7 @@ class Dynamics:
         stability: For each kind, the number of active days in which an unused memory of importance
             0.5 fades to 0.37, > 0. Kinds left out keep their defaults, see `STABILITY`.
         agent: Weight of a verdict by an agent, relative to 1 for the user's verdicts, [0, 1].
-        half_life: Number of days in which a verdict loses half its weight, > 0.
+        half_life: Number of days after which a verdict has lost half its weight, > 0.
     """
 
     pace: PaceName = "usual"

@@ -32,7 +32,7 @@ class Candidate:
     Attributes:
         text: The text that would be stored.
         span: The sentence in the message, word for word.
-        role: Chat role of the speaker: always ``user``.
+        role: Chat role of the speaker, always ``user``.
         signal: Class of the statement.
         kind: Kind of the memory that it would become.
         key: Slot that it would fill, or None.
@@ -115,8 +115,8 @@ class ForgetRequest:
             indirectly.
         forgotten: Ids of the memories that were hidden, for use with ``restore``. The turn that
             contains the request is also hidden, and is included only if nothing else was found.
-        found: Ids of memories that may be meant but were not hidden; pass the right ones to
-            ``forget_many(ids=...)``.
+        found: Ids of memories that the request may refer to but that were not hidden; pass the
+            right ones to ``forget_many(ids=...)``.
     """
 
     span: Span

@@ -35,7 +35,7 @@ class Backup:
 
     Attributes:
         path: The file.
-        taken_at: The moment at which the backup was taken, UTC.
+        taken_at: The moment at which the state of the store was captured, UTC.
         memories: Number of memories in it, in all namespaces and regardless of status.
         bytes: Its size in bytes.
     """

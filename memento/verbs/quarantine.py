@@ -104,7 +104,7 @@ class Quarantine(Part):
             NotFound: If a memory is not in this namespace.
             InvalidInput: If ``seen`` contains anything but memories, or a memory cannot be
                 approved.
-            LockedMemory: If a memory would replace a locked one.
+            LockedMemory: If a memory would replace a locked memory.
         """
         if not isinstance(seen, Sequence) or not all(isinstance(one, Memory) for one in seen):
             raise InvalidInput("seen", "must be the memories that you read, not their ids")

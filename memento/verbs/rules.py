@@ -538,7 +538,7 @@ class Rules(Part):
 
         Raises:
             InvalidInput: If a value is invalid.
-            LockedMemory: If a rule would replace a locked one.
+            LockedMemory: If a rule would replace a locked rule.
             TooManyLocks: If ``lock`` is True and 100 memories are already locked.
             StoreError: If the write fails.
 

@@ -45,7 +45,7 @@ class Sleep(Part):
 
         New statements that have not been compared yet are compared first; see ``slots.conflicts``.
 
-        Each step changes a few memories per transaction, so no other writer waits long. When the
+        Each step changes a few memories per transaction, so other writers never wait long. When the
         time is up, the call returns, and the next call continues the work. If the process is
         killed, only the current transaction is lost. If there is nothing new, nothing changes. If
         two processes sleep at the same time, the second one returns immediately.

@@ -134,7 +134,7 @@ class Store(Part):
             overwrite: Replace an existing file.
 
         Raises:
-            InvalidInput: If the file would be in the store folder.
+            InvalidInput: If the file is in the store folder.
             TargetExists: If the file already exists, or is not a regular file.
             StoreError: If the file cannot be written, or the store is damaged. Damaged memories in
                 this namespace are listed by id; those in other namespaces are only counted.
@@ -170,7 +170,7 @@ class Store(Part):
             overwrite: Replace an existing file.
 
         Raises:
-            InvalidInput: If the file would be in the store folder.
+            InvalidInput: If the file is in the store folder.
             TargetExists: If the file already exists, or is not a regular file.
             StoreError: If the file cannot be written, or the store cannot be read.
         """
