@@ -155,7 +155,7 @@ def tend(call: Call) -> Response:
     """Repair derived data, or embed all memories again."""
     if not call.caller.is_owner:
         raise NotAllowed(
-            "this operation applies to the whole store and requires a token with the admin right"
+            "this operation applies to the whole store and requires a token with admin rights"
         )
     if call.form.get("what") == "reindex":
         call.memory.store.reindex()
