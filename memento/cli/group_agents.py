@@ -291,7 +291,7 @@ def onboard(
         option("--scope", help="Scope of the new memories. Default: the folder's project."),
     ] = None,
 ) -> Shown:
-    """Learn from a repository's documents, history and outline.
+    """Learn from a repository's documents and history.
 
     Running the command again adds only new content. Without --mine, text from the repository is
     quarantined until you approve it.

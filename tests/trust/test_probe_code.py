@@ -112,12 +112,12 @@ def test_a_shell_is_probed_without_the_startup_code_of_its_folder(cloned, dead, 
 def test_a_package_found_by_a_relative_entry_is_found_there_again(tmp_path, monkeypatch):
     """The child takes it from the folder it came from, not from what the entry means by now."""
     home = tmp_path / "home"
-    (home / "carried").mkdir(parents=True)
-    (home / "carried" / "__init__.py").touch()
+    (home / "taken_along").mkdir(parents=True)
+    (home / "taken_along" / "__init__.py").touch()
     monkeypatch.chdir(home)
     monkeypatch.setattr(sys, "path", ["", *sys.path])
-    monkeypatch.setattr(check_in_child, "PACKAGES", ("carried",))
-    importlib.import_module("carried")
+    monkeypatch.setattr(check_in_child, "PACKAGES", ("taken_along",))
+    importlib.import_module("taken_along")
     monkeypatch.chdir(tmp_path)
     assert check_in_child.import_path(sys.path, check_in_child._homes())[0] == str(home)
-    monkeypatch.delitem(sys.modules, "carried")
+    monkeypatch.delitem(sys.modules, "taken_along")

@@ -229,28 +229,28 @@ EXCEPTIONS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "cannot represent (bytes": (lambda s: _got(s, {"a": b"x"}), InvalidInput),
     "non-finite numbers": (lambda s: _got(s, {"a": float("nan")}), InvalidInput),
     "keys that are not strings": (lambda s: _got(s, {1: 2}), InvalidInput),
-    "so are invalid characters": (lambda s: _got(s, {"a": "\0"}), InvalidInput),
-    "invalid characters": (
+    "Characters that no database can store": (lambda s: _got(s, {"a": "\0"}), InvalidInput),
+    "that no database can store": (
         lambda s: s.put(("a",), "\0", {}) or s.get(("a",), "\0").key,
         InvalidInput,
     ),
-    "are invalid characters": (lambda s: _got(s, {"a": "\ud800"}), InvalidInput),
+    "no database can store and": (lambda s: _got(s, {"a": "\ud800"}), InvalidInput),
     "at most `Config.limits.metadata_bytes`": (
         lambda s: _got(s, {"a": "x" * 1_100_000}),
         InvalidInput,
     ),
     "the field `__memento__`": (lambda s: _got(s, {"__memento__": 1}), InvalidInput),
     "Values are copies": (_mutated, {"n": [1]}),
-    "A batch is all or nothing": (_half_bad, 0),
-    "`created_at` is the time of a key's first put": (_created_first, True),
-    "ordered by the first put of their keys": (_order, ["1", "2", "3"]),
-    "that was only read": (_read_only_looked_at, []),
+    "A batch is atomic": (_half_bad, 0),
+    "`created_at` is the time of a key's first `put`": (_created_first, True),
+    "ordered by the first `put` of their keys": (_order, ["1", "2", "3"]),
+    "if it was only read": (_read_only_looked_at, []),
     "is neither greater nor less": (lambda s: _searched(s, filter={"x": {"$gt": 1}}), []),
     "replaced by a marker": (
         lambda s: _got(s, {"password": "hunter2"}),
         {"password": "[redacted:password]"},
     ),
-    "filtering for one finds nothing": (
+    "a filter for a secret finds nothing": (
         lambda s: _searched(s, filter={"password": "hunter2"}),
         [],
     ),
