@@ -175,7 +175,7 @@ class Service:
             if length > most:
                 raise TooMuch("body", f"the body is longer than {most:,} bytes")
         if self.settings.tokens:
-            self._rate.take(caller.name, length // _WEIGHT)
+            self._rate.owe(caller.name, length // _WEIGHT)
         return b"".join(parts)
 
     async def call(

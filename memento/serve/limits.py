@@ -88,8 +88,8 @@ class Rate:
         self._rate, self._burst, self._clock = rate, burst, clock
         self._left: dict[str, tuple[float, float]] = {}
 
-    def take(self, name: str, calls: int = 1) -> None:
-        """Count calls of a token; never more at once than it can make at once.
+    def take(self, name: str) -> None:
+        """Count a call of a token.
 
         Raises:
             TooMuch: If it has no calls left.
@@ -100,14 +100,28 @@ class Rate:
         Traceback (most recent call last):
         memento.errors.TooMuch: more than 2 calls a second; wait 0.5 s
         """
+        self._count(name, 1, least=1)
+
+    def owe(self, name: str, calls: int) -> None:
+        """Count as several calls one that was counted once and turned out to be heavy.
+
+        It may leave a debt, of at most the calls that a token can make at once: otherwise the
+        heaviest calls would be refused for ever.
+
+        Raises:
+            TooMuch: If the token is in debt already.
+        """
+        self._count(name, min(calls, self._burst), least=0)
+
+    def _count(self, name: str, calls: int, *, least: int) -> None:
+        """Count calls if at least so many are left."""
         if not self._rate or not calls:
             return
-        calls = min(calls, self._burst)
         now = self._clock()
         left, then = self._left.get(name, (float(self._burst), now))
         left = min(self._burst, left + (now - then) * self._rate)
-        if left < calls:
-            wait = (calls - left) / self._rate
+        if left < least:
+            wait = (least - left) / self._rate
             raise TooMuch(
                 "calls", f"more than {self._rate:g} calls a second; wait {wait:.1f} s", wait
             )

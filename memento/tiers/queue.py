@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from itertools import islice
 from queue import Empty, SimpleQueue
 from time import monotonic
@@ -66,17 +66,14 @@ class Turns:
     def shared(self, rows: int, chars: int, skip: set[tuple[int, int]]) -> Iterator[list[Owed]]:
         """Choose lines as `take` does, which no other machine chooses during the block."""
         self.deferred = False
-        with ExitStack() as claims:
-            while lines := self.take(rows, chars, skip):
-                names = [line.docid for line in lines]
-                mine = claims.enter_context(self._ledger.claimed(names))
-                if len(mine) < len(names):
-                    self.deferred = True
-                    skip = skip | {(line.docid, line.rev) for line in lines}
+        while lines := self.take(rows, chars, skip):
+            with self._ledger.claimed([line.docid for line in lines]) as mine:
+                self.deferred |= len(mine) < len(lines)
                 if mine:
-                    lines = [line for line in lines if line.docid in mine]
-                    break
-            yield lines
+                    yield [line for line in lines if line.docid in mine]
+                    return
+            skip = skip | {(line.docid, line.rev) for line in lines}
+        yield []
 
     def take(self, rows: int, chars: int, skip: Collection[tuple[int, int]] = ()) -> list[Owed]:
         """Choose lines, namespaces in turn; the next call continues after the last namespace.

@@ -14,7 +14,7 @@ from memento.remote.routes import ROUTES, SENDS
 from memento.remote.values import hints_of
 from memento.resident import tokens
 from memento.serve.app import Service, Settings, application
-from memento.serve.limits import Limits
+from memento.serve.limits import Limits, Rate
 
 HOST = "127.0.0.1:8765"
 
@@ -127,6 +127,25 @@ def test_limits_hold(service, memory):
     last = service.post("/v1/list", json={}, headers=given)
     assert int(last.headers["retry-after"]) >= 1
     assert service.post("/v1/list", json={}, headers=bearer(memory, "other")).status_code == 200
+
+
+def test_the_heaviest_call_is_answered_and_paid_later(memory):
+    """A file that counts as more calls than a token can make at once is not refused for ever."""
+    now = [0.0]
+    service = Service(memory, Settings(hosts=frozenset({HOST}), limits=Limits(burst=3)))
+    service._rate = Rate(1.0, 3, clock=lambda: now[0])
+    given = bearer(memory) | {"content-type": "application/json"}
+    with TestClient(application(service), f"http://{HOST}") as client:
+
+        def sent(size):
+            body = b'{"texts": []' + b" " * size + b"}"
+            return client.post("/v1/add_many", content=body, headers=given).status_code
+
+        assert sent(2 << 20) != 429, "eight calls, and three are all there are"
+        assert sent(0) == 429, "it has to be paid first"
+        now[0] += 2.0
+        assert sent(0) != 429
+        assert sent(0) == 429
 
 
 def test_a_deadline_ends_the_call_and_not_the_work(client, memory, monkeypatch):

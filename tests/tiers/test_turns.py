@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import pytest
 
 from memento.ledger import vectors
@@ -190,3 +192,22 @@ def test_what_was_only_skipped_is_looked_at_again(memory, turns):
 def docid_namespace(turns):
     """Return the namespace of the next line."""
     return turns.take(1, MANY)[0].docid >> SEQ_BITS
+
+
+def test_a_claim_that_got_nothing_is_not_kept(memory, turns, monkeypatch):
+    """Each holds a connection: many batches of other machines would take them all."""
+    keep(memory, "a", [f"a{n}" for n in range(6)])
+    held, most, theirs = [], [], {"a0", "a5", "a1"}
+    names = {line.docid: line.text for line in turns.take(6, MANY)}
+
+    @contextmanager
+    def claimed(docids):
+        held.append(docids)
+        most.append(len(held))
+        yield [one for one in docids if names[one] not in theirs]
+        held.pop()
+
+    monkeypatch.setattr(memory._engine.ledger, "claimed", claimed)
+    with turns.shared(1, MANY, set()) as lines:
+        assert (texts(lines), held) == (["a4"], [[lines[0].docid]])
+    assert (most, turns.deferred) == ([1, 1, 1, 1], True)

@@ -345,11 +345,14 @@ class PgLedger:
                 )
                 log.info("created a new store in %s", self.shown)
             found = connection.execute(
-                "SELECT (value).n FROM meta WHERE name = 'schema'"
+                "SELECT (value).n, row_security_active('memories') FROM meta WHERE name = 'schema'"
             ).fetchone()
-        version = found[0] if found else 0
+        version, is_bound = found or (0, False)
         if version > schema.SCHEMA_VERSION:
             raise StoreFromTheFuture(self.shown, found=version, known=schema.SCHEMA_VERSION)
+        if is_bound:
+            problem = "has row security that hides every memory from this user: connect as the"
+            raise StoreUnusable(self.shown, f"{problem} owner of the tables, or as a member of it")
 
     def _fence(self, connection: psycopg.Connection[Any], role: str) -> None:
         """Let a role read the rows of one namespace at a time, and check that it is bound to it."""

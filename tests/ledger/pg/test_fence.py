@@ -95,3 +95,20 @@ def test_a_role_that_binds_nobody_is_refused(address, made, problem):
         with pytest.raises(StoreUnusable, match=problem):
             open_ledger(address.replace("role=reader", "role=warden"))
         connection.execute("DROP ROLE IF EXISTS warden")
+
+
+@pytest.mark.usefixtures("memory")
+def test_a_user_whom_the_fence_hides_everything_from_is_refused(address):
+    """With the rights of a user who does not own the tables, the store would seem to be empty."""
+    plain = address.split("&")[0]
+    both = "SCHEMA memento, memento_present TO guest"
+    with psycopg.connect(plain, autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE guest LOGIN; GRANT ALL ON {both}")
+        connection.execute(f"GRANT ALL ON ALL TABLES IN {both}")
+        try:
+            with pytest.raises(StoreUnusable, match="hides every memory from this user"):
+                open_ledger(plain.replace("memento@", "guest@"))
+            connection.execute("ALTER ROLE guest BYPASSRLS")
+            open_ledger(plain.replace("memento@", "guest@")).close()
+        finally:
+            connection.execute("DROP OWNED BY guest; DROP ROLE guest")
