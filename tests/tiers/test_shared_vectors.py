@@ -10,6 +10,7 @@ import pytest
 
 from memento import Config, MemoryManager
 from memento.config import IndexConfig
+from memento.ledger.opening import open_ledger
 from memento.retrieve import vector_search
 from memento.testing import ManualClock
 
@@ -131,6 +132,24 @@ def test_a_claim_is_of_one_machine_until_it_ends(machine):
         assert (mine, rest) == ([0, 1, 2, 3], [4, 5])
     with other.claimed(range(6)) as mine:
         assert mine == [*range(6)]
+
+
+def test_a_claim_keeps_nothing_that_is_erased(address):
+    """It holds no snapshot, for which the server would keep the rows that are deleted meanwhile."""
+    query = (
+        "SELECT count(*), count(backend_xmin) FROM pg_stat_activity"
+        " WHERE state = 'idle in transaction'"
+    )
+    ledger = open_ledger(address)
+    try:
+        for _ in range(8):  # also once the driver has prepared it
+            with ledger.claimed(["tidy"]) as mine:
+                assert (mine, ledger.read(lambda s: s.execute(query).fetchone())) == (
+                    ["tidy"],
+                    (1, 0),
+                )
+    finally:
+        ledger.close()
 
 
 def test_chores_are_of_one_machine_at_a_time(machine):

@@ -50,8 +50,9 @@ LONGEST_SCHEMA = 50
 
 _WRITTEN = "SELECT sum(n)::bigint FROM {}.written"
 _BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {}; SELECT ({}), ({})"
-_BEGIN_CLAIM = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5min'"
-"""So that a machine that is frozen does not keep its claims."""
+_HOLD_CLAIM = "SET LOCAL idle_in_transaction_session_timeout = '5min'"
+"""So that a machine that is frozen does not keep its claims. It follows the claim, and ends its
+query, whose snapshot would otherwise keep ``VACUUM`` from what is erased in the meantime."""
 _CLAIM = (
     "SELECT name FROM unnest($1::text[]) AS name"
     " WHERE pg_try_advisory_xact_lock(hashtextextended($2 || ' ' || name, 0))"
@@ -143,8 +144,9 @@ class PgLedger:
         asked = {str(name): name for name in names}
         try:
             with self._lend() as connection:
-                connection.execute(_BEGIN_CLAIM)
+                connection.execute("BEGIN")
                 found = connection.execute(_CLAIM, ([*asked], self._schema)).fetchall()
+                connection.execute(_HOLD_CLAIM)
                 try:
                     yield [asked[name] for (name,) in found]
                 finally:
