@@ -155,8 +155,10 @@ _OWN = (
 
 IS_FREE = """SELECT rolsuper OR rolbypassrls OR EXISTS (SELECT 1 FROM pg_class
     WHERE relnamespace = current_schema()::regnamespace
-    AND pg_has_role(role.oid, relowner, 'USAGE')) FROM pg_roles AS role WHERE rolname = $1"""
-"""Query that says whether a role is free of row security; no row if there is no such role."""
+    AND pg_has_role(role.oid, relowner, 'USAGE')), pg_has_role(role.oid, 'MEMBER')
+    FROM pg_roles AS role WHERE rolname = $1"""
+"""Query that says whether a role is free of row security, and whether the user may take it; no row
+if there is no such role."""
 OWNERS = """SELECT relname, (SELECT attname FROM pg_attribute WHERE attrelid = tab.oid
         AND attname IN ('ns', 'docid', 'src', 'older')
         ORDER BY (attname = 'ns') = (relname = 'memories'), attnum LIMIT 1),

@@ -365,6 +365,9 @@ class PgLedger:
             if found is None:
                 problem = f"has no role {role}: CREATE ROLE {named} NOLOGIN, and GRANT it"
                 raise StoreUnusable(self.shown, f"{problem} to this user")
+            if not found[1]:
+                problem = f"has a role {role} that this user is not a member of"
+                raise StoreUnusable(self.shown, f"{problem}: GRANT {named} to this user")
             if found[0]:
                 problem = f"has a role {role} that row security does not bind: it owns the tables,"
                 raise StoreUnusable(self.shown, f"{problem} is a superuser, or has BYPASSRLS")

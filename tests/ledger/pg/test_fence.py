@@ -112,3 +112,18 @@ def test_a_user_whom_the_fence_hides_everything_from_is_refused(address):
             open_ledger(plain.replace("memento@", "guest@")).close()
         finally:
             connection.execute("DROP OWNED BY guest; DROP ROLE guest")
+
+
+@pytest.mark.usefixtures("memory")
+def test_a_role_that_the_user_may_not_take_is_refused_at_the_start(address):
+    """Not at the first read of a namespace."""
+    plain = address.split("&")[0]
+    with psycopg.connect(plain, autocommit=True) as connection:
+        connection.execute("CREATE ROLE other NOLOGIN; CREATE ROLE guest LOGIN BYPASSRLS")
+        both = "SCHEMA memento, memento_present TO guest"
+        connection.execute(f"GRANT ALL ON {both}; GRANT ALL ON ALL TABLES IN {both}")
+        try:
+            with pytest.raises(StoreUnusable, match="not a member"):
+                open_ledger(f"{plain.replace('memento@', 'guest@')}&role=other")
+        finally:
+            connection.execute("DROP OWNED BY guest; DROP ROLE guest; DROP ROLE other")
