@@ -15,6 +15,7 @@ from functools import partial
 from memento.admit.draft import Entry, to_json
 from memento.base.clock import from_micros, to_micros
 from memento.base.plain import mended
+from memento.check import MAX_ITEMS
 from memento.conversation.keeping import said_anew, stored, taken_away
 from memento.conversation.turns import Said, Turn, placed, turn_id
 from memento.embed import embed_checked
@@ -44,6 +45,9 @@ _TURNS_BACK = 8
 """Newest turns of a session that are searched for the assistant's last one."""
 _MOST_EQUAL = 64
 """Maximum number of equal turns of a session to tell apart."""
+MOST_PIECES = MAX_ITEMS // 2
+"""Maximum number of pieces of a turn that is read: a memory names all pieces of a message and of
+the turn that it answers as its parents."""
 _HIDDEN = re.compile(r"\[[^\]]*\]|<[^>]*>")
 _LONG_WORD = re.compile(r"[^\W_]{3,}")
 
@@ -284,7 +288,7 @@ class Reader:
     def read(
         self, said: Sequence[Said], drafts: Sequence[Draft], turn_id: str | None
     ) -> list[Message]:
-        """Read the messages of the user, each as an answer to the turn before it."""
+        """Read the user's own messages, each as an answer to the turn before it."""
         answered = self._answered({*(one.piece_id(0) for one in said), turn_id})
         read: list[Message] = []
         at = 0
@@ -292,7 +296,8 @@ class Reader:
             pieces = len(one.pieces(self._engine.config)) if drafts else 0
             places = range(at, at + pieces)
             ids = tuple(filter(None, (one.piece_id(number) for number in range(pieces))))
-            if one.turn.role == "user" and one.source.kind is Trust.USER:  # the user's own word
+            short = pieces <= MOST_PIECES
+            if short and one.turn.role == "user" and one.source.kind is Trust.USER:
                 own = ids if drafts or turn_id is None else (turn_id,)
                 message = self.message(
                     one.turn.text, own, answered=answered, actor=one.turn.actor, earlier=read
@@ -300,7 +305,7 @@ class Reader:
                 message.places, message.named = places, not one.nameless
                 read.append(message)
             if one.turn.role == "assistant":
-                answered = Answered(one.turn.text, one.source.kind, ids, places)
+                answered = Answered(one.turn.text, one.source.kind, ids, places) if short else None
             at += pieces
         return read
 

@@ -495,3 +495,16 @@ def test_what_was_doubtful_is_listed_until_it_is_decided(memory):
     assert memory.rules.doubtful() == [first]
     memory.forget(first.turn_id)
     assert memory.rules.doubtful() == []
+
+
+@pytest.mark.parametrize("who", ["user", "assistant"])
+@pytest.mark.parametrize("named", [{}, {"id": "m"}])
+def test_a_turn_of_more_pieces_than_a_memory_has_parents_is_kept(memory, who, named):
+    """Nothing is learned from it, and the next message is read without it."""
+    said = {"role": who, "content": "I live in Porto. " * 70_000, **named}
+    seen = memory.observe(
+        messages=[said, {"role": "user", "content": "I work at Acme."}], session="s"
+    )
+    assert len(seen.turns) > 64
+    assert [one.memory.text for one in seen.learned] == ["I work at Acme."]
+    assert seen.doubtful == ()
