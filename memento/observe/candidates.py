@@ -160,7 +160,10 @@ def _subject_left_out(sentence: str, rest: str) -> str | None:
 def _by_form(
     candidates: Sequence[Candidate], sentences: Sequence[Span], masked: str, vetoed: Counter[str]
 ) -> list[Candidate]:
-    """Add sentences whose form asks to forget, and drop requests whose form is that of none."""
+    """Drop requests to forget whose form is that of none, and add a message that has the form.
+
+    Of several sentences, another one may tell whose words they are: only the reader sees that.
+    """
     found = []
     for one in candidates:
         forgets = one.signal is Signal.FORGET
@@ -168,15 +171,11 @@ def _by_form(
             vetoed["no request"] += 1
         else:
             found.append(one)
-    for said in sentences:
-        there = [one for one in found if said.start <= one.span.start < said.end]
-        heard = any(one.signal is Signal.FORGET and one.probability >= STORE_AT for one in there)
-        if not heard and is_request(masked[said.start : said.end]):
-            found = [one for one in found if one not in there]
-            found.append(
-                Candidate(said, Signal.FORGET, cues.CERTAIN, sure=False, reasons=("form",))
-            )
-    return sorted(found, key=lambda one: one.span.start)
+    heard = any(one.signal is Signal.FORGET and one.probability >= STORE_AT for one in found)
+    if len(sentences) == 1 and not heard and is_request(masked):
+        said = Candidate(sentences[0], Signal.FORGET, cues.CERTAIN, sure=False, reasons=("form",))
+        return [said]
+    return found
 
 
 def _by_cues(
