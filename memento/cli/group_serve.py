@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
@@ -184,6 +185,7 @@ class _Open(NamedTuple):
     @contextmanager
     def opened(self) -> Iterator[tuple[Service, Any]]:
         """Yield the service and its ASGI application; close the store at the end."""
+        logging.basicConfig(format="%(asctime)s %(name)s: %(message)s", level=logging.WARNING)
         with self.store.open() as memory, tokens.kept_at(self.store.address):
             service = _service(memory, self)
             yield service, _application(service, mem0=self.mem0, page=self.page)

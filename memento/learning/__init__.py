@@ -26,6 +26,7 @@ from memento.check import (
     check_source,
     check_word,
     member,
+    names,
     optional_condition,
     type_name,
 )
@@ -445,6 +446,8 @@ def _directed(text: object, scope: str, condition: str | None) -> Lesson:
 
 def _confirmed(wanted: Candidate, *, chosen: bool) -> Lesson:
     """Make the lesson of a candidate; a slot that the caller chose has one value at a time."""
+    if not isinstance(wanted.text, str):
+        raise InvalidInput("text", f"must be a string, not {type_name(wanted.text)}")
     said = slot = slots.slot_under(wanted.span.text, wanted.signal, wanted.condition)
     if wanted.key is None:
         slot = None
@@ -459,6 +462,6 @@ def _confirmed(wanted: Candidate, *, chosen: bool) -> Lesson:
         due_at=wanted.due_at,
         ends_at=None,
         scope=parse_scope(wanted.scope),
-        tags=tuple(wanted.tags),
+        tags=names("tags", wanted.tags),
         signal=derive.standing_of(wanted.span.text, wanted.signal, said),
     )

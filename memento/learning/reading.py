@@ -428,7 +428,7 @@ class Reader:
         draft = Draft(
             lesson.text,
             kind=lesson.kind,
-            importance=IMPORTANCE[lesson.kind],
+            importance=IMPORTANCE.get(lesson.kind),
             key=key_of(lesson),
             scope=lesson.scope,
             actor=actor,

@@ -35,7 +35,8 @@ IMPORTANCE: Mapping[Kind, float] = {
     Kind.PLAN: 0.65,
     Kind.PROCEDURE: 0.7,
 }
-"""Importance of what was learned, [0, 1]: worth the long tier. Untuned."""
+"""Importance of what was learned, [0, 1]: worth the long tier. Untuned. Of other kinds, which only
+a person chooses, it is that of any memory."""
 
 
 @dataclass(frozen=True, slots=True)

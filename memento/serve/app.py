@@ -33,7 +33,7 @@ from starlette.routing import Route as Path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memento import MemoryManager, __version__
-from memento.check import check_seconds
+from memento.check import ABOVE_0, MAX_WAIT, check_number
 from memento.config import ChromaConfig, LLMConfig
 from memento.conversation.turns import turns_of
 from memento.errors import (
@@ -508,7 +508,7 @@ def _patience(request: Request) -> float | None:
     if text is None:
         return None
     try:
-        return check_seconds("Memento-Timeout", float(text))
+        return check_number("Memento-Timeout", float(text), ABOVE_0, MAX_WAIT)
     except ValueError as error:
         raise InvalidInput("Memento-Timeout", "must be a number of seconds") from error
 

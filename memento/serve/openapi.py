@@ -14,6 +14,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, is_typeddict
 
 from memento import __version__
+from memento.check import MAX_WAIT
 from memento.remote.faults import STATUSES
 from memento.remote.routes import ANSWERS, HANDLES, ROUTES, SENDS, Argument, Route
 from memento.remote.values import hints_of, plain
@@ -47,10 +48,19 @@ _PROBLEM = {
         "facts": {"type": "object", "description": "the attributes of the error"},
     },
 }
-_HEADERS = {
-    "Memento-Namespace": "labels joined with /, each percent-encoded; default: the token's own",
-    "Memento-Timeout": "maximum duration of the call in seconds",
-    "Idempotency-Key": "a repeated call with the same key is not executed again",
+_HEADERS: dict[str, tuple[str, Schema]] = {
+    "Memento-Namespace": (
+        "labels joined with /, each percent-encoded; default: the token's own",
+        {"type": "string"},
+    ),
+    "Memento-Timeout": (
+        "maximum duration of the call in seconds",
+        {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_WAIT},
+    ),
+    "Idempotency-Key": (
+        "a repeated call with the same key is not executed again",
+        {"type": "string", "minLength": 1, "maxLength": 255},
+    ),
 }
 
 
@@ -88,8 +98,8 @@ def _operation(route: Route, named: dict[str, Schema]) -> Schema:
         "summary": first,
         "description": f"{rest.strip()}\n\nRequires the {route.rights} right.".strip(),
         "parameters": [
-            {"name": name, "in": "header", "description": said, "schema": {"type": "string"}}
-            for name, said in _HEADERS.items()
+            {"name": name, "in": "header", "description": said, "schema": schema}
+            for name, (said, schema) in _HEADERS.items()
         ],
         "requestBody": {"required": True, "content": _body(route, named)},
         "responses": {"200": answer} | _problems(),
@@ -145,7 +155,8 @@ def _schema(hint: Any, named: dict[str, Schema]) -> Schema:
 def _is_sent(hint: Any) -> bool:
     """Return whether a type can be sent as JSON; open files, for example, cannot."""
     module = getattr(get_origin(hint) or hint, "__module__", "")
-    return not module.startswith(("typing", "numpy", "memento.verbs.session")) or hint is Any
+    private = module.startswith(("typing", "numpy", "memento.verbs.session"))
+    return not private or hint is Any or get_origin(hint) is Literal
 
 
 def _named(hint: Any, named: dict[str, Schema]) -> Schema:
@@ -169,16 +180,22 @@ def _several(hint: Any, origin: Any, given: tuple[Any, ...], named: dict[str, Sc
     if origin is None and isinstance(hint, type) and issubclass(hint, list):
         given = get_args(hint.__orig_bases__[0])  # type: ignore[attr-defined]  # a list of something
     if origin is tuple and given[-1] is not Ellipsis:
-        return {"type": "array", "prefixItems": [_schema(one, named) for one in given]}
+        return _fixed(*(_schema(one, named) for one in given))
     if isinstance(origin, type) and issubclass(origin, Mapping):
         key, value = given
         if key in (str, Any):
             return {"type": "object", "additionalProperties": _schema(value, named)}
-        pair = {"type": "array", "prefixItems": [_schema(key, named), _schema(value, named)]}
+        pair = _fixed(_schema(key, named), _schema(value, named))
         return {"anyOf": [{"type": "object"}, {"type": "array", "items": pair}]}
     if getattr(origin, "__module__", "") == "numpy":
         return {"type": "array"}
     return {"type": "array", "items": _schema(given[0], named) if given else {}}
+
+
+def _fixed(*several: Schema) -> Schema:
+    """Return the schema of a list of a fixed length; many tools cannot read ``prefixItems``."""
+    count = len(several)
+    return {"type": "array", "items": {"anyOf": [*several]}, "minItems": count, "maxItems": count}
 
 
 def _others() -> Schema:

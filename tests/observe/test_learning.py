@@ -229,6 +229,13 @@ def test_a_doubtful_statement_is_stored_when_it_is_confirmed(memory, tell):
     assert kept.source.parents == (seen.turns[0].id,)
 
 
+@pytest.mark.parametrize("kind", [*Kind])
+def test_a_statement_is_confirmed_as_any_kind(memory, tell, kind):
+    """Also as one that `observe` itself makes of nothing."""
+    (one,) = tell("We deploy every Tuesday.", "fact", probability=0.4).doubtful
+    assert memory.rules.confirm(one, kind=kind).kind is kind
+
+
 def test_only_a_candidate_is_confirmed(memory, tell):
     """And only its own fields are changed."""
     (one,) = tell("We deploy every Tuesday.", "fact", probability=0.4).doubtful
@@ -236,6 +243,9 @@ def test_only_a_candidate_is_confirmed(memory, tell):
         memory.rules.confirm("We deploy every Tuesday.")
     with pytest.raises(TypeError, match="confidence"):
         memory.rules.confirm(one, confidence=1.0)
+    for name, value in (("tags", None), ("tags", 1), ("text", None), ("key", 1)):
+        with pytest.raises(InvalidInput, match=name):
+            memory.rules.confirm(one, **{"key": "project/deploys"} | {name: value})
     assert isinstance(one, Candidate)
 
 

@@ -162,8 +162,9 @@ def test_a_deadline_ends_the_call_and_not_the_work(client, memory, monkeypatch):
     assert (answer.status_code, done.is_set()) == (504, False)
     go.set()
     assert done.wait(30)
-    wrong = client.post("/v1/list", json={}, headers={"Memento-Timeout": "soon"})
-    assert wrong.status_code == 422
+    for said in ("soon", "0", "nan", "-1", "1e400"):
+        wrong = client.post("/v1/list", json={}, headers={"Memento-Timeout": said})
+        assert wrong.status_code == 422
 
 
 def test_no_call_waits_for_searches_that_take_long(memory, monkeypatch):
@@ -276,6 +277,15 @@ def test_metrics_are_the_owners(service, memory):
     """They are about every namespace."""
     assert service.get("/metrics").status_code == 401
     assert service.get("/metrics", headers=bearer(memory)).status_code == 403
+
+
+def test_the_description_knows_what_a_memory_is(client, memory):
+    """A field that is null or one word allows both."""
+    memory.rules.direct("Answer in English", lock=True)
+    told = client.get("/v1/openapi.json").json()["components"]["schemas"]["Memory"]["properties"]
+    (kept,) = client.post("/v1/list", json={}).json()
+    assert kept.keys() == told.keys()
+    assert kept["lock"] in told["lock"]["anyOf"][0]["enum"]
 
 
 def test_the_description_names_every_route(client):

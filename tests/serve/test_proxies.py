@@ -144,3 +144,21 @@ def test_a_socket_behind_a_proxy_needs_a_token(more, tmp_path):
         with httpx.Client(transport=httpx.HTTPTransport(uds=str(place)), timeout=60) as client:
             answer = client.post("http://memento/v1/list", json={})
     assert answer.status_code == (401 if more else 200)
+
+
+def test_a_fault_is_found_in_the_log(tmp_path):
+    """By the number that its caller was told; the log is what the command writes."""
+    import httpx  # noqa: PLC0415 - of the extra
+
+    place, log = tmp_path / "s", tmp_path / "log"
+    broken = (
+        "import memento; memento.MemoryManager.list = None; from memento.cli import main; main()"
+    )
+    words = ["serve", "--root", str(tmp_path / "store"), "--embedder", "none"]
+    command = [sys.executable, "-c", broken, *words, "--listen", f"unix:{place}"]
+    with log.open("w") as told, ended(command, stderr=told):
+        until(place.stat)
+        with httpx.Client(transport=httpx.HTTPTransport(uds=str(place)), timeout=60) as client:
+            answer = client.post("http://memento/v1/list", json={})
+    assert answer.status_code == 500
+    assert f"request {answer.json()['detail'].split()[-1]} failed" in log.read_text()
