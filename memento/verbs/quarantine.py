@@ -87,7 +87,7 @@ class Quarantine(Part):
         )
 
     def approve_all(self, seen: Sequence[Memory]) -> Memories:
-        """Approve several memories as you read them, such as all from one source; see ``approve``.
+        """Approve several memories exactly as you reviewed them; see ``approve``.
 
         Each transaction approves a few hundred memories. All changes form a single run, so one
         ``undo`` reverts them together.
