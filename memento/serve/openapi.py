@@ -54,8 +54,8 @@ _HEADERS: dict[str, tuple[str, Schema]] = {
         {"type": "string"},
     ),
     "Memento-Timeout": (
-        "maximum duration of the call in seconds",
-        {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_WAIT},
+        "maximum duration of the call in seconds; in less than 1, a busy service may not begin it",
+        {"type": "number", "minimum": 1, "maximum": MAX_WAIT},
     ),
     "Idempotency-Key": (
         "a repeated call with the same key is not executed again",
