@@ -156,7 +156,9 @@ def _is_sent(hint: Any) -> bool:
     """Return whether a type can be sent as JSON; open files, for example, cannot."""
     module = getattr(get_origin(hint) or hint, "__module__", "")
     private = module.startswith(("typing", "numpy", "memento.verbs.session"))
-    return not private or hint is Any or get_origin(hint) is Literal
+    return (
+        not private or dataclasses.is_dataclass(hint) or hint is Any or get_origin(hint) is Literal
+    )
 
 
 def _named(hint: Any, named: dict[str, Schema]) -> Schema:

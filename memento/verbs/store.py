@@ -500,10 +500,12 @@ class Store(Part):
         Raises:
             NotFound: If one of the ids is not in this namespace; nothing is changed.
             LockedMemory: If the user locked one of the memories; nothing is changed.
-            InvalidInput: If ``expires_in`` is not a valid duration.
+            InvalidInput: If ``ids`` is None, or ``expires_in`` is not a valid duration.
         """
         now = self._view.engine.now()
         named = [check_id(one, "ids") for one in several("ids", ids, most=MAX_IDS)]
+        if not named:
+            raise InvalidInput("ids", "must contain at least one id")
         self._view.known_namespace(named[0])
         ends = expiry(expires_in, now)
         touched = self._view.change_rows(

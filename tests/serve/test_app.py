@@ -15,6 +15,7 @@ from memento.remote.values import hints_of
 from memento.resident import tokens
 from memento.serve.app import Service, Settings, application
 from memento.serve.limits import Limits, Rate
+from memento.serve.openapi import document
 
 HOST = "127.0.0.1:8765"
 
@@ -326,3 +327,10 @@ def test_no_value_is_a_fault(memory, name):
 def test_what_is_not_in_the_table_is_not_there(client, path):
     """Private names, and methods of this machine alone, are no routes."""
     assert client.post(path, json={}).status_code == 404
+
+
+def test_what_resumes_a_session_is_described():
+    """It comes from the module of the handles, which are not sent."""
+    answer = document()["paths"]["/v1/sessions/resume"]["post"]["responses"]["200"]
+    kinds = answer["content"]["application/json"]["schema"]["anyOf"]
+    assert {"$ref": "#/components/schemas/Resumption"} in kinds

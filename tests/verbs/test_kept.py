@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 
 from memento import Status
-from memento.errors import ArchiveDamaged
+from memento.errors import ArchiveDamaged, InvalidInput
 from memento.ledger.session_rows import whole, whole_checkpoint
 from memento.upkeep.backup import restore, salvage
 from memento.verbs import session_extract as extracts
@@ -293,3 +293,10 @@ def test_what_is_hidden_while_a_session_ends_is_not_quoted(memory, monkeypatch, 
     assert stays.text in extract.text
     if hide == "erase":
         assert not words_in_files(memory, "quince")
+
+
+@pytest.mark.parametrize("ids", [[], None])
+def test_touching_nothing_is_an_error_with_the_reason(memory, ids):
+    """A service passes on what its caller sent."""
+    with pytest.raises(InvalidInput, match="ids"):
+        memory.store.touch(ids, 5)
