@@ -1,7 +1,7 @@
 """Damage to the Chroma folder: the host lives, answers at once, and the index comes back by itself.
 
 Every case is a copy of one sound store, damaged in its way, and a process that opens it
-(`chroma_host`): it may not die, has to answer rightly at once, and once the index is back, Chroma
+(`chroma_user`): it may not die, has to answer rightly at once, and once the index is back, Chroma
 alone has to give the same ten best as before. The memories share no word with the questions, so
 full text cannot stand in. The null control is the same host with the guards taken away.
 """
@@ -27,7 +27,7 @@ from trust_result import TrustResult
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-HOST = Path(__file__).with_name("chroma_host.py")
+HOST = Path(__file__).with_name("chroma_user.py")
 ROWS = 1_200
 """Above Chroma's sync threshold of 1,000, so that there is an index on disk to damage."""
 LATE = 0.04

@@ -1,7 +1,7 @@
 """The process that a damaged Chroma folder is tried on, so that it may die of it.
 
-    python chroma_host.py ROOT [--control | --open | --held]
-    python chroma_host.py ROOT --build --rows N [--start N]
+    python chroma_user.py ROOT [--control | --open | --held]
+    python chroma_user.py ROOT --build --rows N [--start N]
 
 It opens the store, asks at once, waits until the index is back, asks everything again of Chroma
 alone, and prints what it saw as JSON. ``--control`` takes away what guards the host: no judgement
