@@ -308,7 +308,12 @@ HOSTILE = (None, True, 10**30, float("nan"), "", "a\udfffb", [None], {"kind": "u
 def test_no_value_is_a_fault(memory, name):
     """Whatever an argument is, the call is answered or refused, and the refusal can be read."""
     app = application(Service(memory, Settings(tokens=False)))
-    usual = {"query": "tea", "text": "tea", "session": "s", "id": "x", "since": "2026-01-01"}
+    words = "query text message messages question topic document rules answer src path"
+    usual = dict.fromkeys(words.split(), "tea") | dict.fromkeys(("id", "key_or_id", "a", "b"), "x")
+    usual |= {"since": "2026-01-01T00:00:00Z", "ids": ["x"], "expires_in": 60, "session": "s"}
+    usual |= {"items": ["tea"], "texts": ["tea"], "vector": [0.0], "uri": "web", "dst": "b"}
+    usual |= {"short": "xxxxxx", "seen": "x", "target": "x", "loop": "x", "with_namespace": "o"}
+    usual |= {"keep": "a", "key": "k", "scope": "a"}
     with TestClient(app, raise_server_exceptions=False) as client:
         for argument in (*ROUTES[name].arguments, "\udfff"):
             for value in HOSTILE:
