@@ -382,8 +382,12 @@ def _common(one: Mention, other: Mention) -> list[Period]:
 
 def _is_dated(one: Mention, other: Mention) -> bool:
     """Return whether the first is a weekday alone, and the second names a day of the month."""
-    weekday = one.loose and not one.dated and one.periods[0].days == 1
-    return weekday and other.dated
+    return _is_weekday(one) and other.dated
+
+
+def _is_weekday(one: Mention) -> bool:
+    """Return whether a mention is a weekday alone, without a date."""
+    return one.loose and not one.dated and one.periods[0].days == 1
 
 
 def _ranges(found: list[Mention], text: str, now: date, tense: int) -> Iterator[Mention]:
@@ -570,8 +574,7 @@ def _named(said: str, now: datetime, *, ahead: bool) -> datetime:
     [one] = found
     starts = sorted(p.end + 1 if one.open else p.start for p in one.exact)
     at, today = _time(clock) if clock else time(), now.date().toordinal()
-    is_weekday = one.loose and not one.dated and one.periods[0].days == 1
-    if ahead and is_weekday and at <= now.time():  # the present day is over
+    if ahead and _is_weekday(one) and at <= now.time():  # the time has passed today
         today += 1
         starts.append(starts[-1] + 7)
     near = [start for start in starts if (start >= today if ahead else start <= today)]

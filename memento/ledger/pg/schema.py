@@ -175,9 +175,15 @@ _SHOWN = f"ns = {_SEEN} OR EXISTS (SELECT 1 FROM shares WHERE namespaces.ns IN (
 """The labels of those with whom a namespace shares are its to see."""
 
 
-def fence(schema_name: str, role: str, owners: list[tuple[str, str, bool]]) -> list[str]:
-    """Return the statements by which a role can read, and of each table one namespace at a time."""
-    both, named = f'"{schema_name}", "{schema_name}_present"', '"' + role.replace('"', '""') + '"'
+def fence(schema_name: str, named: str, owners: list[tuple[str, str, bool]]) -> list[str]:
+    """Return the statements by which a role can read, and of each table one namespace at a time.
+
+    Args:
+        schema_name: The schema of the store.
+        named: The role, as an identifier in quotes.
+        owners: The answer to ``OWNERS``.
+    """
+    both = f'"{schema_name}", "{schema_name}_present"'
     made = [
         f"GRANT USAGE ON SCHEMA {both} TO {named}",
         f"GRANT SELECT ON ALL TABLES IN SCHEMA {both} TO {named}",

@@ -374,7 +374,7 @@ class PgLedger:
             connection.execute("SELECT pg_advisory_xact_lock(hashtext($1), 1)", (self._schema,))
             owners = connection.execute(tables.OWNERS, (role,)).fetchall()
             if not all(is_fenced for *_, is_fenced in owners):
-                connection.execute(";\n".join(tables.fence(self._schema, role, owners)))
+                connection.execute(";\n".join(tables.fence(self._schema, named, owners)))
         self._step_down = f"SET LOCAL ROLE {named}"
 
     def _check_open(self) -> None:
