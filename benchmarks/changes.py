@@ -1,15 +1,21 @@
 """Does whoever reads see what changed? Natural changes of invented people, and both statements.
 
     python benchmarks/changes.py [--split train|dev] [--misses] [--json OUT] [FOLDER]
+    python benchmarks/changes.py --pairs [--misses] [--json OUT] [FILE ...]
 
 FOLDER is a folder like ``training/voices``, the default. Each labelled statement of a voice becomes
 a memory with its date, and each statement that a later one replaces or ends is asked for in its own
 words: the hardest question, since nothing fits it better than the older statement itself. Of an
 earlier message with several statements, the one nearest in meaning is meant.
 
+With ``--pairs``, each person of a file like ``training/changes/d01.jsonl`` tells all earlier
+statements, and a month later all later ones; then the question of each pair is asked. The default
+is the sealed file, which is measured as totals only, and never read.
+
     newer first   the newer statement is among the ten hits, before the older one or without it
     seen          that, or the older one is marked (``newer=``, ended, superseded)
-    passed        of statements that nothing changes, asked the same: not the first hit
+    passed        of statements that nothing changes: not the first hit, or, of a pair, not before
+                  the later one
     marked        of these: marked all the same
 """
 
@@ -18,7 +24,8 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -31,6 +38,8 @@ from memento import MemoryManager
 from memento.testing import ManualClock
 
 VOICES = Path(__file__).parents[1] / "training" / "voices"
+SEALED = Path(__file__).parents[1] / "training" / "changes" / "sealed" / "s01.jsonl"
+MONTH = timedelta(days=30)
 _SPLITS = {"dev": (1,), "train": (2, 3, 4)}
 """Split to the rests of the numbers of its voices, divided by 5; those without a rest are sealed.
 """
@@ -117,25 +126,64 @@ def _case(
     what: str,
     cosine: float,
 ) -> dict[str, Any]:
-    hits = memory.retrieve(voice.said[older].text, DEPTH, record=False).hits
-    places = {one: place for place, hit in enumerate(hits) for one in (hit.id, *hit.folded)}
-    old = places.get(ids[older], DEPTH)
-    new = places.get(ids[newer], DEPTH) if newer is not None else DEPTH
-    marked = old < DEPTH and (
-        hits[old].newer is not None or hits[old].memory.valid_until is not None
-    )
+    both = ids[older], None if newer is None else ids[newer]
     return {
         "voice": voice.name,
         "what": what,
         "older": voice.said[older].text,
         "newer": voice.said[newer].text if newer is not None else None,
         "cosine": round(cosine, 3),
+        **_found(memory, voice.said[older].text, *both),
+    }
+
+
+def _found(memory: MemoryManager, query: str, older: str, newer: str | None) -> dict[str, bool]:
+    """Ask; tell where the two statements are."""
+    hits = memory.retrieve(query, DEPTH, record=False).hits
+    places = {one: place for place, hit in enumerate(hits) for one in (hit.id, *hit.folded)}
+    old, new = places.get(older, DEPTH), places.get(newer or "", DEPTH)
+    marked = old < DEPTH and (
+        hits[old].newer is not None or hits[old].memory.valid_until is not None
+    )
+    return {
         "newer first": new < old,
         "found": new < DEPTH,
         "seen": new < old or marked or old == DEPTH,
         "marked": marked,
         "first": old == 0,
+        "before": old < new,
     }
+
+
+def ask_pairs(path: Path) -> list[dict[str, Any]]:
+    """Tell a store what the people of a file said, each in a namespace, and ask their questions."""
+    people: dict[str, list[dict[str, str]]] = defaultdict(list)
+    for row in map(json.loads, _lines(path)):
+        people[row["person"]].append(row)
+    clock, cases = ManualClock(datetime(2026, 3, 2, 9, tzinfo=UTC)), []
+    with tempfile.TemporaryDirectory() as root, MemoryManager(root=root, clock=clock) as store:
+        for number, rows in enumerate(people.values()):
+            memory = store.of(f"person{number}")
+            cases += _asked(memory, rows, clock)
+    return cases
+
+
+def _asked(
+    memory: MemoryManager, rows: Sequence[dict[str, str]], clock: ManualClock
+) -> Iterator[dict[str, Any]]:
+    ids: dict[str, list[str]] = {"older": [], "newer": []}
+    for part, some in ids.items():
+        for row in rows:
+            some.append(memory.add(row[part]).id)
+            clock.advance(timedelta(hours=7))
+        clock.advance(MONTH)
+    memory.flush(wait=True)
+    for row, older, newer in zip(rows, ids["older"], ids["newer"], strict=True):
+        found = _found(memory, row["question"], older, newer)
+        if row["what"] == "stays":
+            yield row | found | {"newer": None, "first": found["before"]}
+        else:
+            yield row | found
 
 
 def report(cases: list[dict[str, Any]]) -> dict[str, Any]:
@@ -163,20 +211,26 @@ def report(cases: list[dict[str, Any]]) -> dict[str, Any]:
 def main() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("folder", type=Path, nargs="?", default=VOICES)
+    parser.add_argument("paths", type=Path, nargs="*")
+    parser.add_argument("--pairs", action="store_true", help="pairs with a question")
     parser.add_argument("--split", choices=_SPLITS, default="dev")
     parser.add_argument("--misses", action="store_true", help="print each change that is missed")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
-    paths = [
-        path
-        for path in sorted(args.folder.glob("v*.jsonl"))
-        if int(path.stem[1:]) % 5 in _SPLITS[args.split]
-        and (path.parent / "labels" / path.name).exists()
-    ]
-    cases = [case for path in paths for case in ask(read(path))]
+    if args.pairs:
+        paths = args.paths or [SEALED]
+        cases = [case for path in paths for case in ask_pairs(path)]
+    else:
+        (folder,) = args.paths or [VOICES]
+        paths = [
+            path
+            for path in sorted(folder.glob("v*.jsonl"))
+            if int(path.stem[1:]) % 5 in _SPLITS[args.split]
+            and (path.parent / "labels" / path.name).exists()
+        ]
+        cases = [case for path in paths for case in ask(read(path))]
     result = report(cases)
-    print(f"{len(paths)} voices")
+    print(f"{len(paths)} {'files' if args.pairs else 'voices'}")
     rows = [
         [what, name, f"{right} of {n}", f"{right / max(n, 1):.0%}", f"{FLOORS.get(name, 0):.0%}"]
         for what, figures in result.items()
@@ -186,7 +240,7 @@ def main() -> None:
     for case in cases if args.misses else ():
         if case["newer"] is not None and not case["newer first"]:
             print(
-                f"- {case['voice']} {case['what']} cos {case['cosine']}"
+                f"- {case.get('voice') or case['person']}: {case['what']}"
                 f" found={case['found']} seen={case['seen']}\n"
                 f"    {case['older']}\n    {case['newer']}"
             )

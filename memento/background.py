@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from memento.sleep import run
     from memento.tiers.ring import ShortTier
     from memento.upkeep.erase import Eraser
-    from memento.write import settling
+    from memento.write import settling, succession
+    from memento.write.succession import Earlier
 else:
     claim_rows, co_use, learnt_weights, strength_fold = [
         later(f"memento.ledger.{name}")
@@ -35,6 +36,7 @@ else:
     ]
     run = later("memento.sleep.run")
     settling = later("memento.write.settling")
+    succession = later("memento.write.succession")
 
 CHECKPOINT_BYTES = 4 * 1024 * 1024
 """Size of the write-ahead log from which it is checkpointed."""
@@ -374,6 +376,49 @@ class Statements:
         return len(rows) == most
 
 
+class Changes:
+    """Compares new notes with earlier ones once they have vectors, see ``write.succession``.
+
+    ``earlier`` finds the earlier notes nearest to one.
+    """
+
+    def __init__(self, ledger: Ledger, traffic: Traffic, earlier: Earlier, config: Config) -> None:
+        self._ledger, self._traffic, self._earlier = ledger, traffic, earlier
+        self._compares = not ledger.read_only and bool(config.conflicts.pairs)
+        self.fresh: set[int] = set()
+        """Namespaces that got vectors since they were last compared."""
+        self._turn = threading.Lock()
+
+    def compare(self, *, gives_way: bool = True, seconds: float = QUIET_SECONDS) -> bool:
+        """Compare the memories of new vectors, a few at a time.
+
+        Args:
+            gives_way: Whether to stop while a query is in flight or adds follow each other closely.
+            seconds: Time after which no further few are started; ``inf`` for no limit.
+
+        Returns:
+            Whether it stopped because the time was over, so that it could go on at once.
+        """
+        until = time.monotonic() + seconds
+        if not self._compares or not self.fresh:
+            return False
+        if not self._turn.acquire(timeout=0 if gives_way else min(seconds, threading.TIMEOUT_MAX)):
+            return not gives_way
+        try:
+            while self.fresh and not (gives_way and self._others_go_first()):
+                if time.monotonic() >= until:
+                    return True
+                ns = self.fresh.pop()
+                if succession.compare_next(self._ledger, ns, self._earlier):
+                    self.fresh.add(ns)
+        finally:
+            self._turn.release()
+        return False
+
+    def _others_go_first(self) -> bool:
+        return self._traffic.busy() or self._traffic.streaming()
+
+
 def _spaces_behind(session: Session) -> list[int]:
     """Return the namespaces with statements that are not compared yet."""
     return [ns for ns, _ in namespaces.every(session) if claim_rows.behind(session, ns)]
@@ -382,8 +427,8 @@ def _spaces_behind(session: Session) -> list[int]:
 class Background:
     """The jobs of one open store. Made again in a forked child.
 
-    ``keep_outlines`` writes what the read path needs for a quick start; ``embeds`` tells whether
-    this process embeds memories.
+    ``keep_outlines`` writes what the read path needs for a quick start; ``earlier`` finds the
+    earlier notes nearest to one; ``embeds`` tells whether this process embeds memories.
     """
 
     def __init__(
@@ -392,6 +437,7 @@ class Background:
         short: ShortTier,
         eraser: Eraser,
         keep_outlines: Callable[[], None],
+        earlier: Earlier,
         now: Callable[[], int],
         config: Config,
         *,
@@ -404,6 +450,7 @@ class Background:
         self.accesses = Accesses(ledger, now)
         self.words = FullText(ledger, self.traffic)
         self.statements = Statements(ledger, self.words, self.traffic, now, config)
+        self.changes = Changes(ledger, self.traffic, earlier, config)
         self.attendant: Attends | None = None
         """Shows messages that wait to a language model; set when there is one."""
         self._seen: Moment | None = None
@@ -428,6 +475,7 @@ class Background:
         """
         self.accesses.log()
         more = self.statements.settle(seconds=seconds)
+        more |= self.changes.compare(seconds=seconds)
         if self.attendant is not None:
             self.attendant.look()
         if self._short.stale and self._now() >= self._snapshot_due:

@@ -153,6 +153,7 @@ class Engine:
             self.short,
             self._eraser,
             self._keep_outlines,
+            self._earlier_notes,
             self.now,
             self.config,
             embeds=self.embedding is not None,
@@ -167,6 +168,7 @@ class Engine:
             waiting=jobs.words.waiting,
             aside=jobs.keep_up,
             housekeeping=jobs.keep_house,
+            embedded=jobs.changes.fresh.update,
             busy=jobs.traffic.busy,
             streaming=jobs.traffic.streaming,
             config=self.config.index,
@@ -370,6 +372,9 @@ class Engine:
                         lambda ns: self.indexer.trouble_for(ns.__eq__),
                     )
         return found
+
+    def _earlier_notes(self, ns: int, docid: int, most: int) -> Sequence[int]:
+        return self.searcher.earlier_notes(ns, docid, most, self.now())
 
     def _keep_outlines(self) -> None:
         if (found := self._searcher) is not None:
@@ -648,6 +653,11 @@ class Engine:
         )
         if owed is not None:
             owed.report()
+        if (ns := self.ledger.find_namespace(labels)) is not None:
+            self.background.changes.fresh.add(ns)  # includes work left by an earlier process
+        late |= self.background.changes.compare(
+            gives_way=False, seconds=inf if ends is None else max(0.0, ends - monotonic())
+        )
         return done and shown and not late
 
     def owed(self, labels: tuple[str, ...], progress: Progress) -> Remaining:

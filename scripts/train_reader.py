@@ -410,7 +410,7 @@ def build_model(tagger: Tagger, base: Path) -> onnx.ModelProto:
     scores = g.op("MatMul", x, g.const("head.weight", weights["head.weight"].T))
     bias = g.const("head.bias", weights["head.bias"])
     g.nodes.append(helper.make_node("Add", [scores, bias], ["logits"]))
-    _leave_in(g, "words", base)
+    leave_in(g, "words", base)
     graph = helper.make_graph(
         g.nodes,
         "memento-reader-int8",
@@ -422,7 +422,7 @@ def build_model(tagger: Tagger, base: Path) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=opset, ir_version=IR_VERSION)
 
 
-def _leave_in(g: Graph, name: str, base: Path) -> None:
+def leave_in(g: Graph, name: str, base: Path) -> None:
     """Let a constant be read from where another model has the same bytes.
 
     Raises:

@@ -68,34 +68,9 @@ def sharing(db: Session, found: Iterable[int], docid: int, most: int) -> list[in
     return sorted(others, reverse=True)
 
 
-def note_successions(db: Session, newer: int, older: Iterable[int]) -> None:
-    """Store the earlier memories that one may succeed, in place of all its stored pairs."""
-    db.execute("DELETE FROM successions WHERE newer = ?1 OR older = ?1", (newer,))
-    note_later(db, newer, older)
-
-
-def note_later(db: Session, newer: int, older: Iterable[int]) -> None:
-    """Store the earlier memories that one may succeed, in addition to its stored pairs."""
-    query = f"INSERT INTO successions (older, newer) VALUES (?, ?) {SKIP_IF_THERE}"
-    db.executemany(query, [(docid, newer) for docid in older])
-
-
-def successions(db: Session, ns: int, most: int) -> list[tuple[int, int]]:
-    """Return the newest pairs (earlier, later) of which the later may succeed the earlier."""
-    which = "older BETWEEN ? AND ? ORDER BY older DESC LIMIT ?"
-    query = f"SELECT older, newer FROM successions WHERE {which}"
-    return db.execute(query, (*docid_range(ns), most)).fetchall()
-
-
-def succeeded_by(db: Session, newer: int) -> set[int]:
-    """Return the stored earlier memories that one may succeed."""
-    return set(column(db, "SELECT older FROM successions WHERE newer = ?", (newer,)))
-
-
 def drop_all(db: Session) -> None:
     """Drop every row; they are made again."""
     db.execute("DELETE FROM claims")
-    db.execute("DELETE FROM successions")
 
 
 def newest(db: Session, ns: int, before: int, most: int) -> list[Row]:

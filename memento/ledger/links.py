@@ -113,7 +113,7 @@ class Linked(NamedTuple):
     """Which links there are in a namespace; few have any.
 
     ``flagged`` has one row id of each flagged pair, see `CONFLICTS`; None if they are many.
-    ``succeeded`` is whether any memory may be succeeded, see ``claim_rows.successions``.
+    ``succeeded`` is whether any memory may be succeeded, see ``succession_rows.pairs``.
     """
 
     flagged: frozenset[int] | None

@@ -16,7 +16,7 @@ from memento.retrieve.by_meaning import Meaning
 from memento.retrieve.by_name import Called, slot_asked
 from memento.retrieve.by_time import Then
 from memento.retrieve.columns import KINDS, Floats, Mask, Snapshot
-from memento.retrieve.former_values import Heirs, Later, MeaningOfHeirs
+from memento.retrieve.former_values import Changes, Heirs, MeaningOfHeirs
 from memento.retrieve.inputs import TextSource
 from memento.retrieve.question import Query
 from memento.retrieve.request import Request
@@ -163,17 +163,16 @@ class Look:
         return Heirs.of(self.snap)
 
     @cached_property
-    def later(self) -> Later:
-        """Statements and what may replace them; empty for a question about former values."""
-        past = self.links is None or self.query.former is not None
-        return Later.found(
-            self.snap, self.mask, () if past or self.links is None else self.links.successions()
-        )
+    def changes(self) -> Changes:
+        """The statements that a later one changed; none as of an earlier time."""
+        pairs = () if self.links is None else self.links.successions()
+        return Changes.found(self.snap, self.mask, pairs)
 
     @cached_property
     def lenders(self) -> Heirs:
         """The memories that lend evidence to what replaced them."""
-        return self.heirs.shown(self.mask).joined(self.later)
+        shown = self.heirs.shown(self.mask)
+        return shown if self.query.former is not None else shown.joined(self.changes)
 
     @cached_property
     def meaning(self) -> Meaning | None:

@@ -1,12 +1,12 @@
-"""Let former values, and statements that a later one ended, lend evidence to what replaced them.
+"""Let former values, and statements that a later one changed, lend evidence to what replaced them.
 
 A question about the past gets the former value before the present one. For any other question a
 former value is never shown, but what finds it also finds its heir: the memory that holds now, at
 the end of the chain of supersession.
 
 "Who is my boss?" is near to "My line manager is Fiona", and far from "Fiona has left, Gareth runs
-our team now". The settling pass notes that the second statement ends the first one; then the first
-one lends to the second, as a former value does to its heir.
+our team now". The background thread notes that the second statement changes the first one
+(``write.succession``); then the first one lends to the second, as a former value does to its heir.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ statements."""
 _NO_ROWS: Rows = np.zeros(0, np.intp)
 
 Successions: TypeAlias = Sequence[tuple[int, int]]
-"""Pairs of row ids: an earlier statement and a later one that ended it, ascending."""
+"""Pairs of row ids: an earlier statement and a later one that changes it, ascending."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,8 +88,8 @@ class Heirs:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Later(Heirs):
-    """Earlier statements (``former``) and the later ones (``heir``) that may take their place.
+class Changes(Heirs):
+    """Earlier statements (``former``) and the later ones (``heir``) that change them.
 
     Unlike former values, both may be found.
     """

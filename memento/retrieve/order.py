@@ -337,16 +337,13 @@ def _newer(look: Look) -> Rule | None:
 
 
 def _later(look: Look) -> Rule | None:
-    later = look.later
+    later = look.changes
     if not len(later.former) or look.query.only_time:
         return None
     pairs = set(zip(later.former.tolist(), later.heir.tolist(), strict=True))
 
     def goes_first(newer: Candidate, older: Candidate) -> bool:
-        near = (older.row, newer.row) in pairs and newer.score >= _NEAR * older.score
-        return near and all(
-            newer.terms.get(name, 0) >= older.terms.get(name, 0) for name in _LOOKED_FOR
-        )
+        return (older.row, newer.row) in pairs
 
     def first(ranked: Sequence[Candidate], _said: Mapping[int, Said]) -> list[Candidate]:
         best = promoted(ranked[:_DEPTH], {older for older, _ in pairs}, goes_first, noted=True)

@@ -30,7 +30,7 @@ from memento.errors import (
     RerankerError,
     TierUnavailable,
 )
-from memento.ledger import memories, past, vectors
+from memento.ledger import memories, namespaces, past, vectors
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.links import Linked, linked_in
 from memento.ledger.predicate import Filters
@@ -225,6 +225,39 @@ class Searcher:
         hits = self._hits(source, found, filters, filters.statuses, missing)
         sure = max((hit.confidence for hit in hits), default=0.0)
         return Retrieval("", hits, missing, sure, {"total": time.perf_counter() - began})
+
+    def earlier_notes(self, ns: int, docid: int, most: int, now: int) -> list[int]:
+        """Return the row ids of the notes nearest to one that its speaker made before it.
+
+        Args:
+            ns: Number of the namespace.
+            docid: Row id of the note; without a vector, it has no near ones.
+            most: Maximum number.
+            now: Microseconds; what has expired is no note.
+        """
+        labels = self._ledger.read(lambda c: namespaces.labels_of(c, ns), space=ns)
+        source = self._source(labels, ns)
+        model = None if self._embedding is None else self._embedding.known_model(source.moment)
+        if model is None:
+            return []
+        own = self._ledger.read(lambda c: vectors.read(c, [docid], model), space=ns)
+        if docid not in own:
+            return []
+        vector = np.frombuffer(own[docid], np.float32)
+
+        def near(exact: bool) -> list[int]:
+            snap, allowed, nearest = self._follow(source, Filters(now), model, exact=exact)
+            row = snap.rows_of(np.array([docid], np.int64))
+            if nearest is None or not len(row):
+                return []
+            notes = allowed & snap.heard & (snap.session < 0) & (snap.actor == snap.actor[row])
+            later = snap.occurred_at > snap.occurred_at[row]
+            later[int(row[0]) :] |= snap.occurred_at[int(row[0]) :] == snap.occurred_at[row]
+            notes &= ~later
+            found: list[int] = snap.docid[nearest.nearest(vector, most, notes)[0]].tolist()
+            return found
+
+        return _with_chroma_or_exactly(near)
 
     def keep_outlines(self) -> None:
         """Write the outlines of namespaces to which many revisions came, for the next process.

@@ -15,7 +15,7 @@ from memento.claims.standing import Stand, stands_higher
 from memento.dynamics.fold import VERDICTS
 from memento.dynamics.formulas import log_odds, prior
 from memento.dynamics.settings import Dynamics
-from memento.ledger import claim_rows, memories, strength_fold, usage_events
+from memento.ledger import memories, strength_fold, succession_rows, usage_events
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.links import CONFLICTS, QUOTES, RESOLVED, Linked, are_linked, linked_in, pairs
 from memento.ledger.rows import Row, is_sound
@@ -65,7 +65,7 @@ class Links:
         if not self.linked.succeeded:
             return ()
         return self.ledger.read(
-            lambda c: claim_rows.successions(c, self.ns, MOST_LATER), space=self.ns
+            lambda c: succession_rows.pairs(c, self.ns, MOST_LATER), space=self.ns
         )
 
 

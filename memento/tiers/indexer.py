@@ -14,7 +14,7 @@ import logging
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from queue import SimpleQueue
@@ -79,6 +79,7 @@ class Indexer:
         waiting: Returns whether there are new memories that are not on the backlog yet.
         aside: Does other work after each round, for as many seconds as the round took.
         housekeeping: Does maintenance in quiet moments; returns whether there is more to do now.
+        embedded: Is told the namespaces that got vectors.
         busy: Returns whether a query is running now.
         streaming: Returns whether adds follow each other closely now.
         config: Sizes and pauses.
@@ -96,6 +97,7 @@ class Indexer:
         waiting: Callable[[], bool],
         aside: Callable[[float], bool],
         housekeeping: Callable[[], bool],
+        embedded: Callable[[Iterable[int]], None],
         busy: Callable[[], bool],
         streaming: Callable[[], bool],
         config: IndexConfig,
@@ -109,7 +111,7 @@ class Indexer:
         self._refused = Refused(ledger)
         self._turns = Turns(ledger)
         self._embeds = embedding is not None
-        self._work = Work(ledger, embedding, self.wishes, self._refused)
+        self._work = Work(ledger, embedding, self.wishes, self._refused, embedded)
         self._express = Express(ledger, self._work, take_up, self)
         self._wanted = False
         self._loading = False

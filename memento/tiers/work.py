@@ -6,7 +6,7 @@ A text that the embedder refuses delays no other.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING, cast
@@ -90,12 +90,21 @@ class Refused:
 
 
 class Work:
-    """Turns lines of the backlog into stored vectors; needs an embedder. Thread-safe."""
+    """Turns lines of the backlog into stored vectors; needs an embedder. Thread-safe.
+
+    ``embedded`` is told the namespaces that got vectors.
+    """
 
     def __init__(
-        self, ledger: Ledger, embedding: StoreEmbedder | None, wishes: Wishes, refused: Refused
+        self,
+        ledger: Ledger,
+        embedding: StoreEmbedder | None,
+        wishes: Wishes,
+        refused: Refused,
+        embedded: Callable[[Iterable[int]], None],
     ) -> None:
         self._ledger, self._embedding = ledger, cast("StoreEmbedder", embedding)
+        self._embedded_in = embedded
         self.wishes, self._refused = wishes, refused
 
     def still(self, docids: Sequence[int]) -> list[Owed]:
@@ -124,6 +133,7 @@ class Work:
         made = self._embedded(lines)
         spaces = {line.ns for line in lines}
         self._ledger.write(lambda c: vectors.store(c, model, made), spaces=spaces)
+        self._embedded_in(spaces)
         self.wishes.embedded(line.docid for line, _ in made)
 
     def _embedded(self, lines: Sequence[Owed]) -> list[tuple[Owed, bytes]]:

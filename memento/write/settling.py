@@ -7,8 +7,6 @@ few earlier ones that share a number with it: a hash of its slot or of what it i
   opposite, both stay, linked as ``contradicts``, and the one of lower standing is ``doubted``.
   ``conflicts()`` lists them.
 - If an agent repeats what the user has superseded, it is linked as an echo of the present value.
-- If it says that something ended ("Fiona has left"), it is noted with the earlier ones of the same
-  speaker that name it, see ``retrieve.former_values``.
 
 Quarantined memories are not compared. A pair that a person settled is left alone.
 """
@@ -25,13 +23,10 @@ from memento.base.scopes import contains
 from memento.claims.settings import Conflicts
 from memento.claims.standing import ASSISTANT
 from memento.errors import InvalidInput
-from memento.ledger import changes, claim_rows, links, memories, past
+from memento.ledger import changes, claim_rows, links, memories, past, succession_rows
 from memento.ledger.contract import Session, Work
 from memento.ledger.links import head
-from memento.ledger.match import All, Word
 from memento.ledger.rows import Row, docid_of, is_sound
-from memento.ledger.schema import SEQ_MASK
-from memento.observe.ended import ended
 from memento.observe.signals import Signal
 from memento.observe.slots import Slot, slots_under
 from memento.text.opposed import LONGEST, opposed, stance
@@ -42,10 +37,6 @@ from memento.write.steps import ACCEPTED, ENDED, FOUND, hide, holds
 BITE = 32
 """Maximum number of memories that one transaction compares: about 10 ms, during which an ``add``
 waits."""
-RARE = 9
-"""Maximum number of memories, the new one among them, that name a thing that ended."""
-MOST_NAMING = 1_000
-"""Number of memories naming a thing from which it is not rare, of any age."""
 NEVER = frozenset({Kind.EPISODE, Kind.EMOTION, Kind.QUESTION, Kind.ARTICLE})
 """Kinds that tell what happened or was felt, and claim nothing that lasts."""
 _SIGNALS = {
@@ -62,8 +53,6 @@ class Reading(NamedTuple):
     slot: Slot | None = None
     numbers: frozenset[int] = frozenset()
     """Hashes; statements that share one are compared."""
-    gone: frozenset[frozenset[str]] = frozenset()
-    """The things that it says have ended."""
 
 
 Readings = Mapping[tuple[int, int], Reading]
@@ -80,7 +69,7 @@ def _read(row: Row) -> Reading:
     slot, about = slot_in(row), stance(row.text).about
     named = () if slot is None else (_number(row.ns, "slot", slot.key),)
     said = (_number(row.ns, "about", *about),) if about else ()
-    return Reading(slot, frozenset({*named, *said}), ended(row.text))
+    return Reading(slot, frozenset({*named, *said}))
 
 
 def slot_in(row: Row) -> Slot | None:
@@ -126,25 +115,7 @@ def misread(session: Session, ns: int, config: Conflicts, sample: int) -> int:
     if not config.pairs or claim_rows.behind(session, ns):
         return 0  # a memory that changed since is read again soon
     rows = claim_rows.newest(session, ns, compared_up_to(session, ns), sample)
-    return sum(_is_misread(session, row, config) for row in rows)
-
-
-def _is_misread(session: Session, row: Row, config: Conflicts) -> bool:
-    """Return whether the stored numbers of a memory are wrong, or successions are missing.
-
-    Successions are checked only between memories that were never changed: others had other texts.
-    """
-    if _numbers(row, config) != claim_rows.keys(session, row.docid):
-        return True
-    if not _is_unchanged(row) or row.status not in FOUND or memories.erased_at(session, row.ns):
-        return False
-    wanted = _succeeded(session, row, unchanged=True)
-    return not wanted <= claim_rows.succeeded_by(session, row.docid)
-
-
-def _is_unchanged(row: Row) -> bool:
-    """Return whether a memory was never changed."""
-    return row.rev == row.docid & SEQ_MASK
+    return sum(_numbers(row, config) != claim_rows.keys(session, row.docid) for row in rows)
 
 
 def read_again(session: Session, ns: int, config: Conflicts, before: int, most: int) -> int | None:
@@ -164,7 +135,6 @@ def read_again(session: Session, ns: int, config: Conflicts, before: int, most: 
     for row in rows:
         if not is_sound(row) or row.rev <= compared:  # else it is compared soon, with these
             claim_rows.store(session, row.docid, _numbers(row, config))
-        claim_rows.note_later(session, row.docid, _succeeded(session, row))
     return rows[-1].docid if len(rows) == most else None
 
 
@@ -173,12 +143,8 @@ def reread(session: Session, row: Row) -> None:
 
     It is not compared: it was when it had that text.
     """
-    config = Conflicts()
-    found = _numbers(row, config)
-    if found == claim_rows.keys(session, row.docid):
-        return
-    claim_rows.store(session, row.docid, found)
-    claim_rows.note_successions(session, row.docid, _succeeded(session, row))
+    claim_rows.store(session, row.docid, _numbers(row, Conflicts()))
+    succession_rows.drop(session, row.docid)
 
 
 def _numbers(row: Row, config: Conflicts) -> frozenset[int]:
@@ -191,13 +157,10 @@ def _settle(work: Work, row: Row, config: Conflicts, known: Readings) -> None:
     reading = current.get((row.docid, row.rev), Reading())
     found, stored = reading.numbers, claim_rows.keys(work.db, row.docid)
     if found == stored:  # compared before: only its status or another column changed
-        if not found and reading.gone:  # without numbers, it may be new
-            claim_rows.note_successions(work.db, row.docid, _succeeded(work.db, row, reading.gone))
         return
     if stored:  # else its links were imported with it, as doubts in the log were
         links.drop(work.db, row.docid, links.CONFLICTS)
     claim_rows.store(work.db, row.docid, found)
-    claim_rows.note_successions(work.db, row.docid, _succeeded(work.db, row, reading.gone))
     if row.status not in FOUND or not holds(row, work.now):
         return
     others = list(_candidates(work, row, sorted(found), config.pairs))
@@ -220,51 +183,6 @@ def compare(one: Row, other: Row) -> str:
     if slot is None or known is None or slot.key != known.key or slot.value == known.value:
         return ""
     return f"another {slot.key}"
-
-
-def _succeeded(
-    session: Session,
-    row: Row,
-    gone: frozenset[frozenset[str]] | None = None,
-    *,
-    unchanged: bool = False,
-) -> set[int]:
-    """Return the row ids of earlier memories that name a thing that one says has ended.
-
-    Only notes of the same speaker outside of conversations count, and only things that few
-    memories had named by then, so that later memories change nothing.
-
-    Args:
-        session: Session of any job.
-        row: The memory.
-        gone: The things that it says have ended; None to read its text.
-        unchanged: Return only memories that were never changed.
-    """
-    found: set[int] = set()
-    if not _is_note(row) or row.status not in FOUND:
-        return found
-    own = row.docid & SEQ_MASK
-    for thing in sorted(map(sorted, ended(row.text) if gone is None else gone)):
-        named = All(tuple(Word(word) for word in thing))
-        (seqs,) = session.words.postings(row.ns, [named], MOST_NAMING)
-        until = [int(seq) for seq in seqs if seq <= own]
-        if len(seqs) < MOST_NAMING and len(until) <= RARE:
-            found.update(docid_of(row.ns, seq) for seq in until)
-    rows = memories.by_docids(session, row.ns, sorted(found - {row.docid}))
-    return {
-        docid
-        for docid, other in rows.items()
-        if docid < row.docid
-        and _is_note(other)
-        and speaker(other) == speaker(row)
-        and (_is_unchanged(other) or not unchanged)
-    }
-
-
-def _is_note(row: Row) -> bool:
-    """Return whether a memory is a short statement of a person outside of a conversation."""
-    plain = row.session is None and row.role != ASSISTANT and row.kind not in NEVER
-    return plain and row.status in ACCEPTED and is_sound(row) and len(row.text) <= LONGEST
 
 
 def _candidates(work: Work, row: Row, found: list[int], most: int) -> Iterator[Row]:
@@ -290,11 +208,6 @@ def _is_comparable(work: Work, row: Row, other: Row) -> bool:
 def _self(row: Row) -> tuple[str | None, bool]:
     """Return whom "my" means in a memory, whoever wrote it down."""
     return row.actor, row.role == ASSISTANT
-
-
-def speaker(row: Row) -> tuple[str, str]:
-    """Return who "I" is in a memory: the class of its source, and its speaker."""
-    return row.trust, row.actor or row.role or "user"
 
 
 def _note_echo(work: Work, row: Row, reading: Reading, other: Row) -> bool:

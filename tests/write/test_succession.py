@@ -1,0 +1,169 @@
+"""What a statement changes is noted in the background; nothing is hidden."""
+
+from __future__ import annotations
+
+import pytest
+
+from memento import Config, MemoryManager
+from memento.claims.settings import Conflicts
+from memento.write import succession
+
+BEFORE, AFTER = "My line manager is Ottilie Kern", "Ottilie has retired, Benno runs it all now"
+
+
+@pytest.fixture
+def memory(tmp_path, clock):
+    """A store with the default embedder."""
+    with MemoryManager(tmp_path / "store", clock=clock) as memory:
+        yield memory
+
+
+class Always:
+    """A reader for which everything changes everything."""
+
+    def __init__(self):
+        self.read = []
+
+    def probability(self, older, newer):
+        """Note what was read."""
+        self.read.append((older, newer))
+        return 1.0
+
+
+@pytest.fixture
+def reader(monkeypatch):
+    """Take the place of the model."""
+    always = Always()
+    monkeypatch.setattr(succession.ChangeReader, "load", lambda: always)
+    return always
+
+
+def told(memory, *texts, **more):
+    """Add statements and wait until they are compared."""
+    ids = [memory.add(text, **more).id for text in texts]
+    memory.flush(wait=True)
+    return ids
+
+
+def pairs_of(memory):
+    """Return the stored pairs, as ids."""
+    query = (
+        "SELECT a.id, b.id FROM successions JOIN memories AS a ON a.docid = older"
+        " JOIN memories AS b ON b.docid = newer ORDER BY older, newer"
+    )
+    return memory._engine.ledger.read(lambda session: session.execute(query).fetchall())
+
+
+def test_a_statement_that_changes_another_is_shown_before_it(memory):
+    """And found by words that only the earlier one has."""
+    old, new = told(memory, BEFORE, AFTER)
+    told(memory, "The kettle is blue")
+    assert pairs_of(memory) == [(old, new)]
+    hits = memory.retrieve("line manager", k=5)
+    assert [hit.id for hit in hits][:2] == [new, old]
+    assert hits[1].newer == new
+    assert all(memory.get(one).status.value == "active" for one in (old, new))
+
+
+def test_a_question_about_the_past_gets_what_was_changed(memory):
+    """The news of a change is no answer to what was before it."""
+    old, _ = told(memory, BEFORE, AFTER)
+    assert memory.retrieve("who was my line manager before?", k=5)[0].id == old
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"session": "s1", "kind": "episode"},
+        {"session": "s1"},
+        {"role": "assistant"},
+        {"kind": "episode"},
+    ],
+)
+def test_nothing_is_compared_in_a_conversation(memory, reader, more):
+    """There people speak of one thing again and again."""
+    told(memory, BEFORE, AFTER, **more)
+    assert reader.read == []
+
+
+def test_only_earlier_statements_of_the_same_speaker_are_read(memory, reader, clock):
+    """Neither those of others, nor later ones, nor other languages, nor long texts."""
+    later = clock().replace(year=clock().year + 1)
+    old = memory.add("I keep bees").id
+    memory.add("I keep three goats", actor="bea")
+    memory.add("Ich halte drei Ziegen auf der Wiese am Bach")
+    memory.add("I keep goats " + "and geese " * 60)
+    memory.add("I will keep llamas", occurred_at=later)
+    new = memory.add("The bees went to my neighbour").id
+    memory.flush(wait=True)
+    assert ("I keep bees", "The bees went to my neighbour") in reader.read
+    assert {one for pair in reader.read for one in pair} == {
+        "I keep bees",
+        "The bees went to my neighbour",
+        "I will keep llamas",
+    }
+    assert (old, new) in pairs_of(memory)
+
+
+def test_scopes_beside_each_other_are_not_compared(memory, reader):
+    """What holds in one project says nothing about another."""
+    memory.add("We deploy on Fridays", scope="projects/a")
+    memory.add("We deploy on Mondays", scope="projects/b")
+    memory.add("Deploys wait until Tuesday", scope="projects")
+    memory.flush(wait=True)
+    assert sorted(reader.read) == [
+        ("We deploy on Fridays", "Deploys wait until Tuesday"),
+        ("We deploy on Mondays", "Deploys wait until Tuesday"),
+    ]
+
+
+def test_another_text_is_compared_and_another_status_is_not(memory, reader):
+    """A pin brings no new vector."""
+    old, new = told(memory, "I keep bees", "The bees are gone")
+    reader.read.clear()
+    memory.update(new, pinned=True)
+    memory.flush(wait=True)
+    assert (reader.read, pairs_of(memory)) == ([], [(old, new)])
+    memory.update(new, text="The bees went to my neighbour")
+    memory.flush(wait=True)
+    assert reader.read == [("I keep bees", "The bees went to my neighbour")]
+
+
+@pytest.mark.usefixtures("reader")
+def test_what_is_erased_leaves_no_pair(memory):
+    """Neither of the two may be told from what is left."""
+    old, new = told(memory, "I keep bees", "The bees are gone")
+    assert pairs_of(memory) == [(old, new)]
+    memory.store.erase(old)
+    query = "SELECT count(*) FROM successions"
+    assert memory._engine.ledger.read(lambda c: c.execute(query).fetchone()) == (0,)
+
+
+def test_of_a_large_load_the_newest_are_compared(memory, reader, monkeypatch):
+    """Nobody waits for the rest."""
+    monkeypatch.setattr(succession, "MOST_WAITING", 10)
+    with monkeypatch.context() as patched:
+        patched.setattr(memory._engine.background.changes, "_compares", False)
+        told(memory, *(f"note {number} about bees" for number in range(30)))
+    memory.flush(wait=True)
+    assert {newer for _, newer in reader.read} == {f"note {n} about bees" for n in range(20, 30)}
+
+
+@pytest.mark.usefixtures("reader")
+def test_what_another_process_left_is_compared(tmp_path, clock):
+    """A store is flushed after a crash that came between a vector and its comparison."""
+    with MemoryManager(tmp_path / "store", clock=clock) as memory:
+        memory._engine.background.changes._compares = False
+        old, new = told(memory, "I keep bees", "The bees are gone")
+        assert pairs_of(memory) == []
+    with MemoryManager(tmp_path / "store", clock=clock) as memory:
+        memory.flush(wait=True)
+        assert pairs_of(memory) == [(old, new)]
+
+
+def test_nothing_is_compared_if_comparing_is_off(tmp_path, clock, reader):
+    """As no statement is, see ``Conflicts``."""
+    settings = Config(conflicts=Conflicts(pairs=0))
+    with MemoryManager(tmp_path / "store", clock=clock, config=settings) as memory:
+        told(memory, "I keep bees", "The bees are gone")
+    assert reader.read == []
