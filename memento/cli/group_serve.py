@@ -49,14 +49,6 @@ def serve(
         list[str] | None,
         option("--host", metavar="NAME", help="A host name that clients use; repeatable."),
     ] = None,
-    origin: Annotated[
-        list[str] | None,
-        option(
-            "--origin",
-            metavar="URL",
-            help="An origin whose pages may call the service; repeatable.",
-        ),
-    ] = None,
     certificate: Annotated[
         Path | None, option("--tls-cert", metavar="FILE", help="TLS certificate.")
     ] = None,
@@ -151,7 +143,6 @@ def serve(
             store,
             place,
             names,
-            (*(origin or ()),),
             rate,
             mem0,
             page and not place.path,
@@ -176,7 +167,6 @@ class _Open(NamedTuple):
     store: Store
     place: Place
     names: tuple[str, ...]
-    origins: tuple[str, ...]
     rate: float
     mem0: bool
     page: bool
@@ -224,7 +214,6 @@ def _service(memory: MemoryManager, asked: _Open) -> Service:
 
     settings = Settings(
         hosts=frozenset(name.lower() for name in asked.names),
-        origins=frozenset(origin.lower().rstrip("/") for origin in asked.origins),
         tokens=asked.tokens,
         limits=Limits(rate=asked.rate),
     )

@@ -87,13 +87,11 @@ class Settings(NamedTuple):
     Attributes:
         hosts: Accepted values of ``Host``, so that another site cannot reach the service by a
             host name of its own; empty to accept any, at a Unix socket.
-        origins: Other sites whose pages may call it.
         tokens: Whether a call needs a token; otherwise every caller is the owner.
         limits: See `Limits`.
     """
 
     hosts: frozenset[str] = frozenset()
-    origins: frozenset[str] = frozenset()
     tokens: bool = True
     limits: Limits = Limits()
 
@@ -407,15 +405,10 @@ class _Door:
         if hosts and host not in hosts:
             return "this host name is not accepted; see `memento serve --host`"
         origin = headers.get(b"origin")
-        if origin is None or not hosts:
+        own = (f"http://{host}", f"https://{host}")
+        if origin is None or not hosts or origin.decode("latin-1").lower() in own:
             return ""
-        said = origin.decode("latin-1").lower()
-        own = {f"{scheme}://{host}" for scheme in ("http", "https")}
-        return (
-            ""
-            if said in own | self._settings.origins
-            else "requests from pages of other sites are not allowed"
-        )
+        return "requests from pages of other sites are not allowed"
 
 
 async def _counted(service: Service, route: Route, request: Request) -> Response:
