@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from memento.serve.running import Place
 
 app = typer.Typer()
+SWITCH = 0.001
+"""Seconds after which a thread of the service lets another go on; Python's 5 ms add up in a short
+call that meets a long search."""
 WHOLE = "*"
 """Value of --namespace for a token that sees the whole store."""
 
@@ -176,9 +180,14 @@ class _Open(NamedTuple):
     def opened(self) -> Iterator[tuple[Service, Any]]:
         """Yield the service and its ASGI application; close the store at the end."""
         logging.basicConfig(format="%(asctime)s %(name)s: %(message)s", level=logging.WARNING)
-        with self.store.open() as memory, tokens.kept_at(self.store.address):
-            service = _service(memory, self)
-            yield service, _application(service, mem0=self.mem0, page=self.page)
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(SWITCH)
+        try:
+            with self.store.open() as memory, tokens.kept_at(self.store.address):
+                service = _service(memory, self)
+                yield service, _application(service, mem0=self.mem0, page=self.page)
+        finally:
+            sys.setswitchinterval(before)
 
 
 def _check_reach(place: Place, host: Sequence[str], anybody: bool, *, safe: bool) -> None:
