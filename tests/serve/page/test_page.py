@@ -593,3 +593,14 @@ def test_who_must_wait_is_told_by_a_page(visitor, status, why):
     assert "default-src 'none'" in answers[1].headers["content-security-policy"]
     assert why in answers[1].text
     assert 'href="/timeline?scope=home"' in answers[1].text
+
+
+def test_an_undone_correction_leads_back_to_what_holds_again(visitor, told):
+    """Not to the page of the correction, which is forgotten by then; a redo leads there again."""
+    now = told["now"]
+    page = visitor.post(f"/do/correct/{now.id}", f"/m/{now.id}", text="Rami drinks water.")
+    for active in (now.text, "Rami drinks water."):
+        number = re.search(r'name="change" value="(\d+)"', page.text.split('id="toasts"')[1])[1]
+        page = visitor.post("/undo", page.url.path, change=number)
+        assert active in page.text.split("<h1")[1].split("</h1>")[0]
+        assert visitor.memory.get(page.url.path.removeprefix("/m/")).status == "active"
