@@ -298,8 +298,7 @@ def main() -> int:
 
 def _run(folder: Path, options: argparse.Namespace) -> int:
     with ExitStack() as started:
-        server = postgres.Server()
-        started.callback(server.remove)
+        server = started.enter_context(postgres.Server())
         host = ChromaHost(folder / "chroma")
         started.callback(host.kill)
         address = server.address()
