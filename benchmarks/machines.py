@@ -195,7 +195,7 @@ class Load:
         """Look at the newest: what was acknowledged is there at once, on every machine."""
 
         def call() -> None:
-            seen = self._see(tenant, memory.list(limit=100_000))
+            seen = self._see(tenant, memory.list(limit=10_000))
             if lost := tenant.kept.keys() - seen:
                 self.gone_back += [f"{tenant.tag} did not see {sorted(lost)[:3]}"]
 
