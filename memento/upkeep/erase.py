@@ -66,7 +66,8 @@ NOT_REACHED = (
 )
 """Copies that erasing cannot reach."""
 OF_A_SERVER = (
-    "the log archive, standbys and dumps of the database server",
+    "the log of the database server with its archive, its statistics, standbys and dumps",
+    "free space in the pages of the database's larger tables, until it is used again",
     "the caches of other machines, until they next open the store or read the namespace",
 )
 """More such copies of a ledger on a server."""
