@@ -469,7 +469,7 @@ class EmbeddingMismatch(EmbedderError):
     def __init__(self, stored: str, given: str) -> None:
         super().__init__(
             f"the stored vectors come from {stored}, but the embedder in use is {given}; run "
-            "store.reindex() or `memento doctor --reindex`. Until then, only word search is "
+            "store.reindex() or `memento doctor --reindex`. Until then, only keyword search is "
             "available"
         )
         self.stored = stored

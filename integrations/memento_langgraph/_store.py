@@ -99,7 +99,7 @@ class IndexFields(TypedDict, total=False):
 
 
 class MementoStore(BaseStore):
-    """A durable ``BaseStore`` with time to live, which combines word search and semantic search.
+    """A durable ``BaseStore`` with time to live, which combines keyword search and semantic search.
 
     Args:
         manager: The manager that stores the items. Its embedder computes the vectors.

@@ -236,8 +236,7 @@ class Sessions(Part):
             done: Completed work, up to 64 items of up to 1,000 characters.
             next: The next steps, in order, with the same limits.
             blocked: What blocks the work, with the same limits.
-            files: Paths of the affected files, or a mapping from each path to a digest that you
-                compute.
+            files: Paths of the affected files, or a mapping from paths to digests that you compute.
             note: Anything else worth noting, up to 4,000 characters.
             kind: ``task``, ``decision``, ``error`` or ``compaction``. Use ``compaction`` before the
                 conversation is shortened; it recompiles the session's policy.
@@ -269,12 +268,12 @@ class Sessions(Part):
     def resume(
         self, session: str | Named | None = None, *, scope: str = "", tokens: int = TALK_TOKENS
     ) -> Resumption | None:
-        """Return where an interrupted session left off, without writing anything.
+        """Return where an interrupted session left off.
 
         Args:
             session: The session or its name, in any state. None selects the last interrupted
-                session: one that has a goal or a checkpoint, has not ended, and whose process has
-                exited or has written nothing for ``SessionConfig.idle_minutes``.
+                session. It must have a goal or a checkpoint, must not have ended, and its process
+                must have exited or written nothing for ``SessionConfig.idle_minutes``.
             scope: Without ``session``: only sessions in this scope or below it.
             tokens: Maximum number of tokens in ``Resumption.text``, >= 1.
 
@@ -384,7 +383,7 @@ class Sessions(Part):
             return self._view.memory(kept[0])
 
     def interrupt(self, session: str) -> None:
-        """Mark a session as interrupted: it has not ended, but no one is working on it.
+        """Mark a session as interrupted: it has not ended, but nobody is working on it.
 
         A session used as a context manager is marked as interrupted if its block raises an
         exception.

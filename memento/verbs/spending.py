@@ -35,7 +35,7 @@ class ModelUse:
 class Usage:
     """A namespace's language model usage.
 
-    Before a request is sent, the maximum that it could use is counted. This count stands if the
+    The maximum that a request could use is counted before it is sent, and remains counted if the
     process dies or the reply arrives too late.
 
     Attributes:
