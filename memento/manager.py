@@ -141,7 +141,7 @@ class MemoryManager(Part):
 
     Managers opened on the same folder in one process share files, threads and caches if they have
     the same settings, embedder, clock and reranker. Otherwise, they work independently, like
-    separate processes, and one of them updates Chroma for all.
+    separate processes, and one of them updates Chroma for all of them.
 
     Args:
         root: The store folder, which is created if it does not exist. If None, the first of:
@@ -293,7 +293,7 @@ class MemoryManager(Part):
                 unapproved memories from untrusted sources.
 
         Returns:
-            The memory as stored, after any merge. For a turn that was split, the first part.
+            The memory as stored, after any merge, or the first part of a turn that was split.
 
         Raises:
             IdConflict: If ``id`` belongs to a memory with different content and ``replace`` is
@@ -403,8 +403,8 @@ class MemoryManager(Part):
         In the default mode, ``off``, no language model is used. In the other modes, a model can
         select additional sentences from the user's messages. The model never writes text, and
         nothing is lost if it fails. With ``LLMConfig.background``, the call does not wait for the
-        model: messages are queued in the ledger and sent later, and ``Observation.pending`` is
-        their number.
+        model: messages are queued in the ledger and sent later. ``Observation.pending`` counts
+        them.
 
         Observing the same turn again changes nothing, except that a turn the language model has not
         yet seen is sent to it. A turn is identified by its session and ``id``, or, without an id,
@@ -958,7 +958,8 @@ class MemoryManager(Part):
         """
         if all(value is None for value in filters.values()):
             raise InvalidInput(
-                "filters", 'no filters given; pass at least one, or within="" for all memories'
+                "filters",
+                'no filters were specified; pass at least one, or within="" for all memories',
             )
         now = self._view.engine.now()
         asked = self._view.looked(filtering(now, filters, MemoryManager.forget_many))
@@ -1051,57 +1052,57 @@ class MemoryManager(Part):
 
     @property
     def changes(self) -> Changes:
-        """Changes to memories: list them, compare two moments, or see a memory's history."""
+        """Methods that list changes, compare two moments and show a memory's history."""
         return changes.Changes(self._view)
 
     @property
     def documents(self) -> Documents:
-        """Documents of any length, stored in parts."""
+        """Methods that store documents of any length in parts."""
         return documents.Documents(self._view)
 
     @property
     def feedback(self) -> Feedback:
-        """Feedback on memories, and the belief and strength computed from it."""
+        """Methods that rate memories and report the resulting belief and strength."""
         return feedback.Feedback(self._view)
 
     @property
     def insight(self) -> Insight:
-        """Overviews: timelines, snapshots, lineage, dossiers, health and chains of evidence."""
+        """Methods for timelines, snapshots, lineage, dossiers, health and chains of evidence."""
         return insight.Insight(self._view)
 
     @property
     def quarantine(self) -> Quarantine:
-        """Memories from untrusted sources: list, approve or reject them, or hide a whole source."""
+        """Methods that list, approve and reject memories from untrusted sources."""
         return quarantine.Quarantine(self._view)
 
     @property
     def rules(self) -> Rules:
-        """An agent's standing instructions: add rules and build the policy for a prompt."""
+        """Methods that store an agent's rules and compile them for its prompt."""
         return rules.Rules(self._view)
 
     @property
     def scopes(self) -> Scopes:
-        """Scopes in which memories apply: list, define, merge and share them."""
+        """Methods that list, define, merge and share the scopes in which memories apply."""
         return scopes.Scopes(self._view)
 
     @property
     def sessions(self) -> Sessions:
-        """Work sessions: start, checkpoint, resume and end them."""
+        """Methods that start, checkpoint, resume and end work sessions."""
         return sessions.Sessions(self._view)
 
     @property
     def sleep(self) -> Sleep:
-        """Maintenance: tidy up the store, list stale memories, and archive memories."""
+        """Methods that tidy up the store, list stale memories and archive memories."""
         return sleep.Sleep(self._view)
 
     @property
     def slots(self) -> Slots:
-        """Keys with one value at a time: their history and conflicts."""
+        """Methods for keys that have one value at a time: their history and conflicts."""
         return slots.Slots(self._view)
 
     @property
     def store(self) -> Store:
-        """The store itself: statistics, backup, export, erasure, checks and reindexing."""
+        """Methods for the whole store, such as statistics, backup, export, erasure and checks."""
         return store.Store(self._view)
 
     def __enter__(self) -> Self:

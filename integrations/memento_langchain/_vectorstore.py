@@ -154,7 +154,8 @@ class MementoVectorStore(VectorStore):
         _refuse(kwargs)
         if ids is None:
             raise InvalidInput(
-                "ids", "no ids given; to delete all documents, use MemoryManager.forget_many"
+                "ids",
+                "no ids were specified; to delete all documents, use MemoryManager.forget_many",
             )
         if ids:
             self._manager.forget_many(ids=[*map(_kept, ids)], within=self._scope)

@@ -123,7 +123,7 @@ def set_(
         ),
     ] = None,
 ) -> Shown:
-    """Change tags, tier, expiry, pin, lock or scope.
+    """Change a memory's tags, tier, expiry, pin, lock or scope.
 
     To change the text, use `memento edit` or `memento correct`. A locked memory must be unlocked
     before it can be changed, though `memento erase` removes it regardless. An archived memory is
@@ -225,9 +225,9 @@ def _rekeyed(memory: MemoryManager, old: Memory, key: str) -> Memory:
 def edit(memory: MemoryManager, id: Id) -> Shown:  # noqa: A002 - the field's own name
     """Change a memory in your editor.
 
-    Opens the memory's fields and text in $VISUAL or $EDITOR and applies your changes when the
-    editor exits. If the file is unchanged or empty, nothing happens. `memento undo` undoes the
-    edit.
+    The command opens the memory's fields and text in $VISUAL or $EDITOR and applies your changes
+    when the editor exits. If the file is unchanged or empty, nothing happens. `memento undo` undoes
+    the edit.
     """
     memory = together(memory)
     old = memory.get(id_of(memory, id))

@@ -79,7 +79,7 @@ log = logging.getLogger("memento.upkeep.erase")
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """The receipt for an erasure or for a dry run.
+    """The receipt for an erasure or a dry run.
 
     Attributes:
         ids: Ids of the requested memories, in order of arrival.

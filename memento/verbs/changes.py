@@ -198,10 +198,10 @@ Versions = list[Version]
 
 
 class Changes(Part):
-    """Changes to memories: ``memory.changes``. To undo a change, use ``memory.undo``."""
+    """Lists and compares changes to memories; available as ``memory.changes``."""
 
     def head(self, id: str) -> Memory:  # noqa: A002 - the field's own name
-        """Return the newest memory in a memory's chain of replacements.
+        """Return the newest memory in a chain of replacements.
 
         Args:
             id: Id of a memory. A memory that was never superseded is its own head.
@@ -263,8 +263,8 @@ class Changes(Part):
     ) -> Diff:
         """Report what was added, changed, hidden and restored between two points in time.
 
-        Both refer to when changes were recorded, not to when statements were true. Erased memories
-        are not included.
+        Both times refer to when changes were recorded, not to when statements were true. Erased
+        memories are not included.
 
         Args:
             since: The earlier moment (timezone-aware).
@@ -301,11 +301,10 @@ class Changes(Part):
     ) -> list[Change]:
         """List the calls that changed memories, newest first.
 
-        A call is listed if it changed an existing memory, as do ``update``, ``correct``,
-        ``forget``, and an ``add`` that superseded or merged with a memory. An ``add`` that only
-        added or repeated a memory is not listed; neither are ``store.touch``, erasures, and turns
-        that leave the ring buffer. A sleep is listed even if it only replayed memories or scaled
-        down their links.
+        A call is listed if it changed an existing memory; this includes any
+        ``add`` that superseded or merged with a memory. An ``add`` that only added or repeated a
+        memory is not listed, nor are calls to ``store.touch``, erasures, or turns that leave the
+        ring buffer. A sleep is listed even if it only replayed memories or scaled down their links.
 
         Args:
             since: Earliest moment (timezone-aware); None for no limit.

@@ -74,7 +74,7 @@ _SAME = ("text", "tier", "kind", "importance", "actor", "occurred_at")
 
 
 class Documents(Part):
-    """Documents of any length, stored in parts: ``memory.documents``."""
+    """Stores documents of any length in parts; available as ``memory.documents``."""
 
     def ingest(
         self,
@@ -153,9 +153,9 @@ class Documents(Part):
         that were replaced, and forgets parts that were removed (``restore`` makes them active
         again). Sentences that were erased, forgotten by another call (until ``restore``), corrected
         or reworded are not stored again, even if they now appear in a different part or under a
-        different heading. A document from an untrusted source never hides an active part. If the
-        call is interrupted, repeat it to complete it. Everything a call replaces or forgets is
-        recorded as a single run, so ``undo(run=...)`` restores the document to its previous state.
+        different heading. A document from an untrusted source never hides an active part. To
+        complete an interrupted call, repeat it. Everything a call replaces or forgets is recorded
+        as a single run, so ``undo(run=...)`` restores the document to its previous state.
 
         Args:
             document: The text, or a ``pathlib.Path`` to a text or Markdown file, which may be

@@ -70,7 +70,7 @@ SHOWN = 10
 
 
 class Feedback(Part):
-    """Feedback on memories, and the resulting belief and strength: ``memory.feedback``."""
+    """Rates memories and reports the results; available as ``memory.feedback``."""
 
     def rate(
         self,
@@ -356,7 +356,7 @@ class Feedback(Part):
         )
 
     def show(self, loop: Loop | str, ids: Sequence[str]) -> None:
-        """Record which memories a turn showed; ``Loop.retrieve`` does this automatically.
+        """Record which memories were shown in a turn; ``Loop.retrieve`` does this automatically.
 
         Args:
             loop: The turn, or its id.
@@ -374,7 +374,7 @@ class Feedback(Part):
         self._view.write(lambda work: verdicts.show(work, key, several))
 
     def loop(self, session: str | None = None, *, timeout: float = 3600.0) -> Loop:
-        """Open a turn in a ``with`` statement, to rate several answers by a single outcome.
+        """Open a turn in a ``with`` statement to rate several answers with a single outcome.
 
         Args:
             session: Conversation that it belongs to.
@@ -402,7 +402,7 @@ class Feedback(Part):
         *,
         source: Trust | str = Trust.USER,
     ) -> tuple[str, ...]:
-        """Close a turn and apply its outcome to the memories that it showed.
+        """Close a turn and apply its outcome to the memories that were shown in it.
 
         Args:
             loop: The turn, or its id.
@@ -410,7 +410,7 @@ class Feedback(Part):
             source: Trust class of the person or program that gives the outcome; see ``rate``.
 
         Returns:
-            Ids of the memories that shared the outcome, best first.
+            Ids of the memories to which the outcome was applied, best first.
 
         Raises:
             InvalidInput: If this namespace has no such turn, the turn is closed, or an argument is

@@ -136,7 +136,7 @@ class Snapshot:
 
 
 class Insight(Part):
-    """Overviews of many memories, and views of the past: ``memory.insight``."""
+    """Gives overviews and views of the past; available as ``memory.insight``."""
 
     def snapshot(self, at: datetime) -> Snapshot:
         """Return a view of the namespace at a moment, with ``list``, ``retrieve`` and ``policy``.

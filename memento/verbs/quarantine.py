@@ -19,7 +19,7 @@ Rows = list[Row]
 
 
 class Quarantine(Part):
-    """Memories from untrusted sources that await approval or rejection: ``memory.quarantine``.
+    """Approves or rejects untrusted memories; available as ``memory.quarantine``.
 
     >>> import tempfile
     >>> from memento import MemoryManager

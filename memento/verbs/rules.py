@@ -100,7 +100,7 @@ _vectors = weakref.WeakKeyDictionary()
 
 
 class Rules(Part):
-    """An agent's standing instructions, compiled for its prompt: ``memory.rules``."""
+    """Compiles an agent's rules for its prompt; available as ``memory.rules``."""
 
     def policy(
         self,

@@ -136,7 +136,7 @@ Promotions = list[Promotion]
 
 
 class Scopes(Part):
-    """Scopes, which determine where memories apply: ``memory.scopes``.
+    """Manages scopes, which determine where memories apply; available as ``memory.scopes``.
 
     ``share`` is for people and programs, not for agents: no adapter exposes it to a model.
     """

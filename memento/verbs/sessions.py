@@ -134,7 +134,7 @@ class Session(Named):
 
 
 class Sessions(Part):
-    """Work sessions that can be interrupted and resumed: ``memory.sessions``."""
+    """Manages work sessions that can be resumed; available as ``memory.sessions``."""
 
     def start(
         self,
@@ -226,9 +226,10 @@ class Sessions(Part):
     ) -> Checkpoint:
         """Save a checkpoint of the work in a session. It is on disk when the call returns.
 
-        A checkpoint is not a memory: no query finds it, and only ``resume`` puts it into a prompt.
-        Only the newest ``SessionConfig.checkpoints`` checkpoints of a session are kept. Secrets are
-        removed, as they are from memories. If the session does not exist, it is started.
+        A checkpoint is not a memory: no query finds it, and only
+        ``resume`` puts it into a prompt. Only the newest ``SessionConfig.checkpoints`` checkpoints
+        of a session are kept. Secrets are removed, as from memories. If the session does not exist,
+        it is started.
 
         Args:
             session: The session, or its name.

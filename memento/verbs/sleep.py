@@ -30,7 +30,7 @@ _MOST = 1_000_000
 
 
 class Sleep(Part):
-    """Maintenance: tidying up and archiving memories: ``memory.sleep``."""
+    """Tidies up the store and archives memories; available as ``memory.sleep``."""
 
     @traced("sleep", lambda tick: {"changed": sum(one.changed for one in tick.steps.values())})
     def run(

@@ -61,7 +61,7 @@ class Conflict:
 
 
 class Slots(Part):
-    """Slots (keys with one value at a time), their history and conflicts: ``memory.slots``.
+    """Manages slots, which hold one value at a time; available as ``memory.slots``.
 
     ``memory.value(key)`` returns the current value.
     """

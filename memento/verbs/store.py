@@ -47,7 +47,7 @@ SHORTEST_ID = 6
 
 
 class Store(Part):
-    """The store itself: statistics, backup, export, checks and erasure: ``memory.store``.
+    """Manages the store as a whole; available as ``memory.store``.
 
     Each method states whether it applies to this namespace or to the whole store.
 
@@ -113,7 +113,7 @@ class Store(Part):
     def namespaces(self) -> dict[tuple[str, ...], int]:
         """Count the active memories in each namespace in the store.
 
-        For the store's administrator, not for users who share the store.
+        This is intended for the store's administrator, not for its users.
 
         Returns:
             The number of active memories in each namespace, sorted by label.
@@ -430,8 +430,8 @@ class Store(Part):
             filters: See ``Filtering``.
 
         Returns:
-            The number of active memories for each scope, tag and so on, sorted by name. Over all
-            scopes, the numbers add up to the total.
+            The number of active memories for each scope, tag and so on, sorted by name. The counts
+            for all scopes add up to the total.
 
         Raises:
             InvalidInput: If an argument is invalid.
@@ -542,7 +542,7 @@ class Store(Part):
     ) -> Retrieval:
         """Find memories by vector alone, nearest first, without keyword search or ranking.
 
-        To search for text, use ``retrieve``, which finds more.
+        To search for text, use ``retrieve``, which gives better results.
 
         Args:
             vector: (dim,) vector from the store's own embedder (see ``embed``); must not be all
