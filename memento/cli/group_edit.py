@@ -123,7 +123,7 @@ def set_(
         ),
     ] = None,
 ) -> Shown:
-    """Change a memory's tags, tier, expiry, pin, lock or scope.
+    """Change tags, tier, expiry, pin, lock or scope.
 
     To change the text, use `memento edit` or `memento correct`. A locked memory must be unlocked
     before it can be changed, though `memento erase` removes it regardless. An archived memory is

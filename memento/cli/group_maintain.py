@@ -130,7 +130,7 @@ def export(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Export memories to a file, to notes or to another store.
+    """Export memories to a file, notes or another store.
 
     The file is in JSON Lines format, which other programs can read and `memento import` can load.
     With --format, the active memories in one namespace are written in another program's format.
@@ -401,7 +401,7 @@ def doctor(
         ),
     ] = False,
 ) -> Shown:
-    """Check the store for damage and repair it where possible.
+    """Check the store for damage and repair it if possible.
 
     The exit status is 1 if any check failed. Only derived data is repaired; memories are never
     changed. Damaged memories are listed for all namespaces unless you specify one with --namespace
