@@ -692,7 +692,7 @@ class Engine:
                     searcher.keep_outlines()
             except StoreError as error:  # the memories are on the disk; the rest is rebuilt
                 problem = str(error)  # a log record with the error would keep its frames alive
-                log.warning("closed without log and snapshot: %s", problem)
+                log.warning("closed without writing the access log and the snapshot: %s", problem)
             finally:
                 self.ledger.close()
                 _open_engines.discard(self)

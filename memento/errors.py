@@ -172,8 +172,8 @@ class IdConflict(MementoError):
 
     def __init__(self, memory_id: str) -> None:
         super().__init__(
-            f"id {memory_id!r} is taken by a memory with other content; "
-            "use update() to change it, or another id"
+            f"id {memory_id!r} already belongs to a memory with different content; "
+            "change it with update(), or use another id"
         )
         self.memory_id = memory_id
 
@@ -469,7 +469,7 @@ class EmbeddingMismatch(EmbedderError):
     def __init__(self, stored: str, given: str) -> None:
         super().__init__(
             f"the stored vectors come from {stored}, but the embedder in use is {given}; run "
-            "store.reindex() or `memento doctor --reindex`. Until then, only word search is "
+            "store.reindex() or `memento doctor --reindex`. Until then, only keyword search is "
             "available"
         )
         self.stored = stored

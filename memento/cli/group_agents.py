@@ -154,10 +154,10 @@ def init(
         bool, option("--yes", "-y", help="Set up the agents without asking for confirmation.")
     ] = False,
 ) -> Shown:
-    """Create the store and set up the agents found here.
+    """Create the store and set up the agents on this machine.
 
-    Reports the store, the agents, and any repository in the current folder. Running the command
-    again changes nothing.
+    The command reports the store, the agents, and any repository in the current folder. Running the
+    command again changes nothing.
     """
     if here and store.named is not None:
         raise InvalidInput("--here", "cannot be combined with --root")
@@ -193,7 +193,8 @@ def setup(
     agents: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[AGENT...]", help=f"{', '.join(AGENTS)}. Default: the agents found here."
+            metavar="[AGENT...]",
+            help=f"{', '.join(AGENTS)}. Default: all agents found on this machine.",
         ),
     ] = None,
     *,
@@ -206,9 +207,9 @@ def setup(
 ) -> Shown:
     """Connect coding agents to memento, or disconnect them.
 
-    Adds hooks, the MCP server and a skill to each agent's configuration. Nothing else in those
-    files is changed, and --undo removes only what memento added. If you don't specify an AGENT, all
-    agents on this machine are set up.
+    The command adds hooks, the MCP server and a skill to each agent's configuration. Nothing else
+    in those files is changed, and --undo removes only what memento added. If you don't specify an
+    AGENT, all agents on this machine are set up.
     """
     chosen = agents_of(agents or [])
     done = _set_up(chosen, Program.here(root), undo=undo, dry_run=dry_run, yes=yes or bool(agents))

@@ -52,7 +52,7 @@ def forget(
 ) -> Shown:
     """Hide memories; `memento restore` brings them back.
 
-    With --source, hides all memories from that address and all memories derived from them.
+    With --source, all memories from that address and all memories derived from them are hidden.
     """
     if (source is None) == (not ids) or (dry_run and source is None):
         raise InvalidInput("ID", "specify either ids or --source; --dry-run requires --source")
@@ -105,9 +105,9 @@ def restore(
 ) -> Shown:
     """Restore forgotten memories or a whole backup.
 
-    A single argument that is the name of a file is treated as a backup, and so is any argument
-    passed with --at or --set-aside; anything else is treated as an id. With --source, restores the
-    memories that `memento forget --source` hid.
+    A single argument that is the name of a file is treated as a backup, as is any argument passed
+    with --at or --set-aside. All other arguments are treated as ids. With --source, the command
+    restores the memories that `memento forget --source` hid.
     """
     if (source is None) == (not what):
         raise InvalidInput("FILE|ID", "specify a backup, ids, or --source")

@@ -225,9 +225,9 @@ def _rekeyed(memory: MemoryManager, old: Memory, key: str) -> Memory:
 def edit(memory: MemoryManager, id: Id) -> Shown:  # noqa: A002 - the field's own name
     """Change a memory in your editor.
 
-    Opens the memory's fields and text in $VISUAL or $EDITOR and applies your changes when the
-    editor exits. If the file is unchanged or empty, nothing happens. `memento undo` undoes the
-    edit.
+    The command opens the memory's fields and text in $VISUAL or $EDITOR and applies your changes
+    when the editor exits. If the file is unchanged or empty, nothing happens. `memento undo` undoes
+    the edit.
     """
     memory = together(memory)
     old = memory.get(id_of(memory, id))

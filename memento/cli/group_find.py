@@ -274,9 +274,9 @@ def show(
 ) -> Shown:
     """Show everything about a memory.
 
-    Shows the memory's fields, earlier states and related memories, even if it is not active. For a
-    key, shows the current value; with --as-of or --known-at, shows an earlier value. If there is no
-    such memory, the exit status is 3.
+    The output includes the memory's fields, earlier states and related memories, even if the memory
+    is not active. For a key, it shows the current value or, with --as-of or --known-at, an earlier
+    value. If there is no such memory, the exit status is 3.
     """
     found = memory.value(id, scope=scope, as_of=as_of, known_at=known_at)
     if found is None and (as_of or known_at or scope):

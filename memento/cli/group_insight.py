@@ -52,7 +52,7 @@ def reason(
 ) -> Shown:
     """Work out an answer from several memories.
 
-    The result is a list of chains: memories that share names and lead from QUERY to an answer.
+    The result is a list of chains of memories that share names and lead from QUERY to an answer.
     """
     asked = " ".join(question)
     return explained(
@@ -98,7 +98,7 @@ def dossier(memory: MemoryManager, topic: Query) -> Shown:
 def health(memory: MemoryManager, *, within: Below = None) -> Shown:
     """Show which memories need attention.
 
-    Lists conflicts and memories that are overdue, were never used or have no source.
+    The output lists conflicts, and memories that are overdue, unused or without a source.
     """
     return explained(memory.insight.health(within))
 
@@ -139,7 +139,7 @@ def diff(
 ) -> Shown:
     """Show what changed between two points in time.
 
-    Lists what was added, changed, hidden and restored.
+    The output lists what was added, changed, hidden and restored.
     """
     found = memory.changes.diff(since, until, after=after, limit=limit)
     return Shown(found, _diff_lines(found))

@@ -133,7 +133,7 @@ def export(
     """Export memories to a file, notes or another store.
 
     The file is in JSON Lines format, which other programs can read and `memento import` can load.
-    With --format, writes the active memories in one namespace in another program's format.
+    With --format, the active memories in one namespace are written in another program's format.
 
     All namespaces are written unless you specify one with --namespace or MEMENTO_NAMESPACE. If the
     export goes to stdout, the output of --json goes to stderr.
@@ -143,9 +143,9 @@ def export(
     command shows what it will do and asks for confirmation. If you delete a note, its memory is
     forgotten; `memento restore` brings it back.
 
-    With --move-to, copies every namespace into an empty folder or PostgreSQL database and compares
-    the two stores. If the copy is interrupted, run the command again. The original store is not
-    changed.
+    With --move-to, every namespace is copied into an empty folder or PostgreSQL database, and the
+    two stores are compared. If the copy is interrupted, run the command again. The original store
+    is not changed.
     """
     places = [file, vault, move_to]
     if places.count(None) != len(places) - 1 or (file is None and (format or vectors or overwrite)):
@@ -330,8 +330,8 @@ def stats(
 ) -> Shown:
     """Show statistics about the store.
 
-    Counts the memories in each tier and the memories that are not indexed yet. With --by, counts
-    the memories per namespace, session, tag or key.
+    The output counts the memories in each tier and those that are not indexed yet. With --by, it
+    counts the memories per namespace, session, tag or key.
     """
     if (by is not None and usage) or (since is not None and not usage):
         raise InvalidInput("--usage", "cannot be combined with --by; --since requires --usage")
@@ -401,7 +401,7 @@ def doctor(
         ),
     ] = False,
 ) -> Shown:
-    """Check the store for damage and repair what it can.
+    """Check the store for damage and repair it if possible.
 
     The exit status is 1 if any check failed. Only derived data is repaired; memories are never
     changed. Damaged memories are listed for all namespaces unless you specify one with --namespace
@@ -475,8 +475,9 @@ def erase(
     """Erase memories permanently.
 
     The memories are removed from every file in the store. Unlike `memento forget`, this cannot be
-    undone. Specify ids, --source or --session, or only --namespace to erase a whole namespace. If
-    work remains, the exit status is 1, and the next process that opens the store finishes the work.
+    undone. Specify ids, --source or --session. To erase a whole namespace, specify only
+    --namespace. If work remains, the exit status is 1, and the next process that opens the store
+    finishes the work.
     """
     everything = not ids and source is None and session is None
     everything = everything and given(context, "namespace", "COMMANDLINE")

@@ -139,7 +139,7 @@ def add(
 ) -> Shown:
     """Remember TEXT.
 
-    The text is safely on disk when the command returns.
+    When the command returns, the text is on disk.
     """
     said = stdin_text() if text == ["-"] else " ".join(text)
     with store.open() as memory:

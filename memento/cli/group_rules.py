@@ -151,7 +151,8 @@ def approve(
     version: Annotated[
         int | None,
         option(
-            "--version", help="The version that you reviewed; not approved if it has changed since."
+            "--version",
+            help="The version you reviewed; a memory that has changed since is not approved.",
         ),
     ] = None,
     source: FromSource = None,

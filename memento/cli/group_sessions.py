@@ -180,7 +180,7 @@ def list_scopes(
 ) -> Shown:
     """List scopes, including those shared with you.
 
-    Scopes in other namespaces are listed if they are shared with this namespace.
+    Scopes in other namespaces are listed only if they are shared with this namespace.
     """
     found, mine = memory.scopes.list(), memory.store.namespace
     return Shown({"scopes": found}, (_scope_line(one, mine) for one in found))

@@ -218,7 +218,7 @@ def compose(
     fitting = _Fitting(said, tokens, count_tokens or estimate, nonce, record, cut)
     block = fitting.best()
     if not block.text:
-        log.warning("none of %d memories fits into a prompt of %d tokens", len(said), tokens)
+        log.warning("none of %d memories fits in a prompt of %d tokens", len(said), tokens)
     return block
 
 

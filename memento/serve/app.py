@@ -534,7 +534,9 @@ async def _metrics(service: Service, request: Request) -> Response:
     """Answer with counters for Prometheus; only for callers that may see the whole store."""
     request.state.caller = caller = service.caller(request)
     if not caller.is_owner:
-        raise NotAllowed("metrics cover the whole store, but the token is limited to a namespace")
+        raise NotAllowed(
+            "metrics cover the whole store, but this token is limited to one namespace"
+        )
     stats: Stats = await service.call(caller, "store.stats", {})
     return Response(service.metrics.text(stats, service.streams), media_type=TYPE)
 

@@ -50,16 +50,16 @@ class Exported:
         links: Number of links.
         events: Number of events.
         vectors: Number of memories whose vector is included.
-        damaged: Ids of memories that do not match their checksum; they are included and marked, and
-            an import skips them.
+        damaged: Ids of memories that do not match their checksum; they are exported with a mark,
+            and an import skips them.
         damaged_history: Ids of intact memories with an earlier state that does not match its
-            checksum; that state is omitted.
+            checksum; this state is omitted.
         sha256: Digest of all lines except the last.
         sessions: Number of sessions, each exported with its checkpoints.
         scopes: Number of scopes that were defined or merged.
-        shares: Number of shares (which namespace can see which scope).
-        left_out: What another program's format cannot represent: ``memories`` that it does not
-            support, and the names of fields, each with the number of memories affected.
+        shares: Number of shares, each of one scope with one namespace.
+        left_out: What the other program's format cannot represent: ``memories`` and names of
+            fields, each with the number of memories affected.
     """
 
     namespaces: int

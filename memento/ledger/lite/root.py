@@ -139,7 +139,9 @@ def _make_private(root: Path, *, new: bool, alone: bool) -> None:
     if not mode & 0o077:
         return
     if not alone:
-        log.warning("%s has mode %o and holds other files too; it is left so", root, mode)
+        log.warning(
+            "%s has mode %o and also contains other files; its mode was not changed", root, mode
+        )
         return
     try:
         root.chmod(0o700)

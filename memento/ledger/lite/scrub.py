@@ -159,11 +159,11 @@ class _File:
 
     def _read(self, number: int, pages: int = 1) -> bytes:
         if not 1 <= number <= self._count:
-            raise ValueError("corrupt page reference: page number out of range")
+            raise ValueError("corrupt page reference: the page number is out of range")
         size = min(pages, self._count - number + 1) * PAGE_BYTES
         found = os.pread(self._file, size, (number - 1) * PAGE_BYTES)
         if len(found) != size:
-            raise ValueError("truncated file: shorter than its header states")
+            raise ValueError("truncated file: it is shorter than its header indicates")
         return found
 
     def _free_pages(self) -> tuple[dict[int, int], set[int]]:
@@ -173,7 +173,7 @@ class _File:
         number = int.from_bytes(self._read(1)[32:36], "big")
         while number:
             if number in trunks:
-                raise ValueError("corrupt freelist: its trunk pages form a loop")
+                raise ValueError("corrupt freelist: the trunk pages form a cycle")
             page = self._read(number)
             following, leaves = struct.unpack_from(">2I", page)
             free.update(struct.unpack_from(f">{leaves}I", page, 8))

@@ -142,7 +142,7 @@ def confirm(call: Call) -> Response:
     doubts = call.memory.rules.doubtful(limit=1_000)
     found = next((one for one in doubts if (one.turn_id, one.text) == wanted), None)
     if found is None:
-        raise InvalidInput("text", "this statement is no longer waiting")
+        raise InvalidInput("text", "this statement is no longer waiting for approval")
     return after(call, call.memory.rules.confirm(found))
 
 
@@ -153,7 +153,7 @@ def undo(call: Call) -> Response:
     run = next((one.run for one in listed if one.number == number and one.kind in IN_RUNS), None)
     done = call.memory.undo(number if run is None else None, run=run)
     if not done.changes:
-        raise NothingToUndo(number, "it has changed since then, or is waiting in the inbox")
+        raise NothingToUndo(number, "the memory has changed since then, or is waiting in the inbox")
     last = done.changes[-1]
     of = {
         memory.status: memory

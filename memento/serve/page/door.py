@@ -325,7 +325,7 @@ def _check(request: Request, form: Mapping[str, str], call: Call) -> None:
             "this form was submitted from a different page; reload this page and try again"
         )
     if not (call.may_change or request.url.path in ("/theme", "/leave")):
-        raise NotAllowed("this token allows reading, not changing")
+        raise NotAllowed("this token allows only reading")
 
 
 def inside(path: str) -> str:
