@@ -90,8 +90,16 @@ TABLE: Mapping[Status, Traits] = MappingProxyType(
             accepted=True,
             feels=True,
         ),
-        Status.FORGOTTEN: Traits(feels=True, keeps_id=False),
-        Status.QUARANTINED: Traits(embedded=True, folds_repeats=True, current=True, keeps_id=False),
+        Status.FORGOTTEN: Traits(
+            feels=True,
+            keeps_id=False,
+        ),
+        Status.QUARANTINED: Traits(
+            embedded=True,
+            folds_repeats=True,
+            current=True,
+            keeps_id=False,
+        ),
     }
 )
 """Every status and its traits."""
