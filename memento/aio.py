@@ -20,17 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Concatenate,
-    Generic,
-    Never,
-    ParamSpec,
-    Self,
-    TypeVar,
-    Unpack,
-)
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, Never, ParamSpec, Self, TypeVar, Unpack
 
 from memento.base.scopes import DEFAULT_NAMESPACE
 from memento.check import TALK_TOKENS, check_seconds

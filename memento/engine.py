@@ -330,9 +330,7 @@ class Engine:
             for start in range(0, len(things) or 1, BITE):  # once if empty: must fail if read-only
                 part = things[start : start + BITE]
                 done, number = self.ledger.write(
-                    partial(bite, part=part),
-                    spaces=None if alone else (ns,),
-                    makes_room=makes_room,
+                    partial(bite, part=part), spaces=None if alone else (ns,), makes_room=makes_room
                 )
                 made.add(number)
                 rows += done
@@ -466,13 +464,7 @@ class Engine:
             long.close()
 
     def erase(
-        self,
-        labels: tuple[str, ...],
-        what: Chosen,
-        *,
-        derived: bool,
-        dry_run: bool,
-        timeout: float,
+        self, labels: tuple[str, ...], what: Chosen, *, derived: bool, dry_run: bool, timeout: float
     ) -> Erasure:
         """Erase memories from every file of the store; see ``erase.Eraser``."""
         ns, now = self.ledger.find_namespace(labels), self.now()

@@ -31,13 +31,7 @@ from memento.check import (
 from memento.config import Config
 from memento.errors import InvalidInput
 from memento.holding import hold
-from memento.ledger.filters import (
-    Filtering,
-    Retrieving,
-    check_known_at,
-    check_names,
-    filtering,
-)
+from memento.ledger.filters import Filtering, Retrieving, check_known_at, check_names, filtering
 from memento.settings import load
 from memento.types import (
     Draft,
@@ -455,11 +449,7 @@ class MemoryManager(Part):
         )
 
     def keep(
-        self,
-        messages: Messages,
-        *,
-        session: str | None = None,
-        speaker: Trust | str = Trust.USER,
+        self, messages: Messages, *, session: str | None = None, speaker: Trust | str = Trust.USER
     ) -> Memories:
         """Store conversation turns, each exactly once, no matter how often they are passed.
 
@@ -1012,11 +1002,7 @@ class MemoryManager(Part):
         return changes.undo(self._view, change, run=run, force=force)
 
     def flush(
-        self,
-        *,
-        wait: bool = False,
-        timeout: float | None = None,
-        progress: Progress | None = None,
+        self, *, wait: bool = False, timeout: float | None = None, progress: Progress | None = None
     ) -> bool:
         """Write the short tier's snapshot and, optionally, wait for the indexes.
 

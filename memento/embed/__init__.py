@@ -45,9 +45,7 @@ def _named(spec: str) -> Embedder:  # the name was checked before
 
         return default_embedder()
     if family == "sentence-transformers":
-        from memento.embed.sentence_transformers import (  # noqa: PLC0415 - see above
-            SentenceTransformerEmbedder,
-        )
+        from memento.embed.sentence_transformers import SentenceTransformerEmbedder  # noqa: PLC0415 - see above
 
         return SentenceTransformerEmbedder(model)
     from memento.embed.openai import OpenAIEmbedder  # noqa: PLC0415 - see above

@@ -82,7 +82,11 @@ class OpenAIEmbedder:
         retries: int = 3,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._httpx = _import_httpx()
+        try:
+            import httpx  # noqa: PLC0415 - an extra
+        except ImportError as error:
+            raise MissingExtra("openai", "httpx") from error
+        self._httpx = httpx
         self.dim = openai_dim(model) if dim is None else dim
         at_least("dim", self.dim, 1)
         at_least("timeout", timeout, 0.001)
@@ -206,14 +210,6 @@ class OpenAIEmbedder:
             if self._client is None:
                 self._client = self._httpx.Client(timeout=self._timeout)
             return self._client
-
-
-def _import_httpx() -> Any:
-    try:
-        import httpx  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        raise MissingExtra("openai", "httpx") from error
-    return httpx
 
 
 def _wait(response: Any, attempt: int) -> float:

@@ -197,11 +197,7 @@ def _errors() -> tuple[type[Exception], ...]:
 
 def _told(error: Exception) -> tuple[SynthesisFailed, bool]:
     """Return the failure for an error, without the server's text, and whether to retry."""
-    from pydantic_ai.exceptions import (  # noqa: PLC0415 - an extra
-        ModelAPIError,
-        ModelHTTPError,
-        UnexpectedModelBehavior,
-    )
+    from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError, UnexpectedModelBehavior  # noqa: PLC0415 - an extra
 
     if isinstance(error, ModelHTTPError):
         status = error.status_code

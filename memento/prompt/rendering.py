@@ -170,13 +170,7 @@ def render(
         InvalidInput: If ``nonce`` or ``tokens`` cannot be accepted.
     """
     made = compose(
-        memories,
-        nonce=nonce,
-        tokens=tokens,
-        count_tokens=count_tokens,
-        ids=ids,
-        cut=cut,
-        zone=zone,
+        memories, nonce=nonce, tokens=tokens, count_tokens=count_tokens, ids=ids, cut=cut, zone=zone
     )
     return made.text
 

@@ -490,11 +490,7 @@ class Express:
     """
 
     def __init__(
-        self,
-        ledger: Ledger,
-        work: Work,
-        take_up: Callable[[Sequence[int]], None],
-        indexer: Indexer,
+        self, ledger: Ledger, work: Work, take_up: Callable[[Sequence[int]], None], indexer: Indexer
     ) -> None:
         self._ledger, self._work, self._wishes = ledger, work, work.wishes
         self._take_up, self._indexer = take_up, indexer

@@ -199,7 +199,13 @@ class _Writer:
 
     def memories(self, ns: int) -> Iterator[Line]:
         for row in sql.rows(self._connection, ns):
-            line = _legible(row)
+            line: dict[str, Any] = {}
+            for name in FIELDS:
+                with suppress(*_UNSPEAKABLE):
+                    value = getattr(row, name)
+                    line[name] = spelt(name, value)
+                    if isinstance(value, bytes) and name != "content_hash":
+                        del line[name]
             if not is_sound(row) or not line.keys() >= set(FIELDS):
                 line |= {"id": str(row.id), "versions": [], "damaged": True}
                 self._damaged.append(line["id"])
@@ -244,18 +250,6 @@ class _Writer:
         for share in scope_rows.shares_of(self._connection, ns):
             labels = namespaces.labels_of(self._connection, share.other)
             yield "share", spelt_share(share, labels)
-
-
-def _legible(row: Row) -> dict[str, Any]:
-    """Encode the fields of a row, except those too damaged to encode."""
-    fields: dict[str, Any] = {}
-    for name in FIELDS:
-        with suppress(*_UNSPEAKABLE):
-            value = getattr(row, name)
-            fields[name] = spelt(name, value)
-            if isinstance(value, bytes) and name != "content_hash":
-                del fields[name]
-    return fields
 
 
 def _write_all(stream: IO[AnyStr], data: AnyStr) -> None:

@@ -76,12 +76,7 @@ _SAME = ("text", "tier", "kind", "importance", "actor", "occurred_at")
 class Documents(Part):
     """Stores documents of any length in parts; available as ``memory.documents``."""
 
-    def ingest(
-        self,
-        survey: Survey,
-        *,
-        progress: Progress | None = None,
-    ) -> list[Ingested]:
+    def ingest(self, survey: Survey, *, progress: Progress | None = None) -> list[Ingested]:
         """Store the contents of files: notes, tables, and exports of chats or memory systems.
 
         Each memory gets an id derived from its id in the file, or from its text, so ingesting the

@@ -396,11 +396,7 @@ class Feedback(Part):
         return self.open_loop(session, timeout=timeout)
 
     def finalize(
-        self,
-        loop: Loop | str,
-        outcome: float | None = None,
-        *,
-        source: Trust | str = Trust.USER,
+        self, loop: Loop | str, outcome: float | None = None, *, source: Trust | str = Trust.USER
     ) -> tuple[str, ...]:
         """Close a turn and apply its outcome to the memories that were shown in it.
 

@@ -307,9 +307,7 @@ class Scopes(Part):
             except NothingToUndo:  # an earlier call undid it, or its memories were erased
                 continue
         self._view.change_rows(
-            lambda c, _ns: rules.strays(c, place),
-            rules.send_back,
-            verb="unmerge",
+            lambda c, _ns: rules.strays(c, place), rules.send_back, verb="unmerge"
         )
         self._view.write(lambda work: rules.end_merge(work, gone))
         return len(ledger.read(lambda c: rules.below(c, ns, gone), space=ns)) - before
@@ -436,11 +434,7 @@ class Scopes(Part):
             }
 
         found, contradicting = self._view.ask(job) or ([], set())
-        groups = scope_promotion.promotable(
-            found,
-            cosines(self._view.engine, found),
-            contradicting,
-        )
+        groups = scope_promotion.promotable(found, cosines(self._view.engine, found), contradicting)
         return [
             Promotion(scope, tuple(self._view.read(group)), group[0].key) for scope, group in groups
         ]

@@ -485,10 +485,7 @@ def _ended_with(work: Work, *, session: str, outcome: str | None, quoted: Sequen
 
 
 def _sections(
-    goal: str | None,
-    last: Checkpoint | None,
-    turns: Sequence[Memory],
-    learnt: Sequence[Memory],
+    goal: str | None, last: Checkpoint | None, turns: Sequence[Memory], learnt: Sequence[Memory]
 ) -> list[Section]:
     """Arrange what is to be said, the most important first."""
     said = [f"{one.role or one.actor or 'note'}: {one.text}" for one in turns]

@@ -345,11 +345,7 @@ class Store(Part):
         )
 
     def reindex(
-        self,
-        *,
-        wait: bool = False,
-        timeout: float | None = None,
-        progress: Progress | None = None,
+        self, *, wait: bool = False, timeout: float | None = None, progress: Progress | None = None
     ) -> int:
         """Re-embed all memories in all namespaces after changing the embedder.
 
