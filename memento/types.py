@@ -579,7 +579,7 @@ class Hit:
         parts = [
             ", ".join(filter(None, told)),
             f"found by {ranks}" if ranks else "",
-            f"stands for {len(self.folded)} more with the same content" if self.folded else "",
+            f"represents {len(self.folded)} more with the same content" if self.folded else "",
             f"a newer one exists: {self.newer}" if self.newer else "",
             f"in conflict with {', '.join(self.conflicts)}" if self.conflicts else "",
         ]

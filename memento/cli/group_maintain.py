@@ -467,7 +467,7 @@ def _refuse_part(memory: MemoryManager, given: str) -> None:
     with suppress(NotFound):
         whole = memory.store.full_id(given)
         if whole != composed(given):
-            raise InvalidInput("ID", f"erase requires complete ids: {given} stands for {whole}")
+            raise InvalidInput("ID", f"erase requires complete ids: {given} is short for {whole}")
 
 
 def _confirm(memory: MemoryManager, planned: Erasure, *, derived: bool) -> None:
