@@ -93,7 +93,7 @@ class Documents(Part):
             A report for each file, or for each export of several files.
 
         Raises:
-            InvalidInput: If ``survey`` is not such a result.
+            InvalidInput: If ``survey`` is not a result of ``memento.ingest.survey``.
             SecretFound: If the content contains a secret and ``Config.secrets`` is ``"reject"``.
             StoreError: If the write fails.
 

@@ -439,8 +439,8 @@ class Store(Part):
     def full_id(self, short: str) -> str:
         """Return the full id that starts or ends with the specified characters.
 
-        Ids start with a timestamp, so ids from the same day start alike; the last characters
-        distinguish them better.
+        Ids start with a timestamp, so ids from the same day start with the same characters; the
+        last characters distinguish them better.
 
         Args:
             short: An id, or at least 6 characters from its start or its end.
