@@ -232,7 +232,7 @@ class MemoryManager(Part):
         it again returns the existing memory, increments ``Memory.reinforced`` and merges the
         arguments: the higher tier and importance and the later expiry win, the memory is pinned if
         either is, and tags, aliases and metadata are combined, up to 64 of each. The history keeps
-        the earlier states for up to 64 repeats. A repeat from a less trusted source is counted but
+        the earlier states of up to 64 repeats. A repeat from a less trusted source is counted but
         not merged. Texts with different values of ``occurred_at`` are stored separately, as are
         turns in a session (memories in the short tier or of kind ``episode``) without
         ``occurred_at``.

@@ -180,7 +180,7 @@ def open_table(root: Path, ns: int, facts: Facts, *, model: int, dim: int) -> Ta
     derived.compare(head, _head(ns, facts.erased, model, dim), facts.marks)
     rows, stamp = head.get("rows"), head.get("stamp")
     if not isinstance(rows, int) or not isinstance(stamp, int) or rows < 1:
-        raise Unusable("its header does not describe its contents")
+        raise Unusable("the header does not describe the contents")
     if stamp > facts.stamp:
         raise Unusable("newer than this moment")
     size, mapped = size_of(rows, dim), rows >= MAPPED_FROM

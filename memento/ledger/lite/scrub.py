@@ -118,7 +118,7 @@ class _File:
         number = int.from_bytes(self._read(1)[32:36], "big")
         while number:
             if number in trunks:
-                raise ValueError("corrupt freelist: its trunk pages form a loop")
+                raise ValueError("corrupt freelist: the trunk pages form a cycle")
             page = self._read(number)
             following, leaves = struct.unpack_from(">2I", page)
             free.update(struct.unpack_from(f">{leaves}I", page, 8))
