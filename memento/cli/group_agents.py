@@ -27,7 +27,9 @@ app = typer.Typer()
 
 Agents = Annotated[
     list[str] | None,
-    argument(f"{', '.join(AGENTS)}. Default: the agents found here.", metavar="[AGENT...]"),
+    argument(
+        f"{', '.join(AGENTS)}. Default: all agents found on this machine.", metavar="[AGENT...]"
+    ),
 ]
 
 
