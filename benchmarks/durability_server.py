@@ -117,7 +117,10 @@ def write(address: str, round_number: int, pipe: int, *, control: bool) -> None:
 def run(kills: int, seed: int, *, control: bool = False) -> Tally:
     """Kill the server so many times, and look for what was acknowledged after each."""
     tally, dice, acknowledged = Tally(), random.Random(seed), {}
-    with TemporaryDirectory(prefix="memento-durability-") as cache, _server() as server:
+    with (
+        TemporaryDirectory(prefix="memento-durability-") as cache,
+        postgres.Server("max_wal_size=64MB") as server,
+    ):
         for number in range(kills):
             said = _round(server, number, dice, cache, control=control)
             known = {one[0]: one[1] for one in said if not one[0].startswith(DOUBT)}
@@ -135,15 +138,6 @@ def run(kills: int, seed: int, *, control: bool = False) -> Tally:
                 flush=True,
             )
     return tally
-
-
-@contextlib.contextmanager
-def _server() -> Any:
-    server = postgres.Server("max_wal_size=64MB")
-    try:
-        yield server
-    finally:
-        server.remove()
 
 
 def _round(

@@ -18,7 +18,6 @@ on this machine, in a temporary folder.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import subprocess
 import sys
@@ -40,7 +39,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 import postgres
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 DEPTH = 10
 BITE = 2_000
@@ -54,7 +53,11 @@ def main() -> int:
     """Measure, and print what was found beside what it has to reach."""
     options = _parsed()
     figures: list[Figure] = []
-    with TemporaryDirectory(prefix="memento-engines-") as folder, _server() as server:
+    settings = "shared_buffers=256MB", "max_wal_size=4GB"
+    with (
+        TemporaryDirectory(prefix="memento-engines-") as folder,
+        postgres.Server(*settings) as server,
+    ):
         os.environ["MEMENTO_CACHE"] = f"{folder}/cache"
         if options.only != "adds":
             figures += answers(Path(folder), server, options)
@@ -63,15 +66,6 @@ def main() -> int:
     print(table(FIGURE_HEADERS, [one.cells() for one in figures]))
     write_json(options.json, {"figures": [one.cells() for one in figures]})
     return int(any(one.verdict == "MISSED" for one in figures))
-
-
-@contextlib.contextmanager
-def _server() -> Iterator[Any]:
-    server = postgres.Server("shared_buffers=256MB", "max_wal_size=4GB")
-    try:
-        yield server
-    finally:
-        server.remove()
 
 
 # --- answers

@@ -195,7 +195,7 @@ class Load:
         """Look at the newest: what was acknowledged is there at once, on every machine."""
 
         def call() -> None:
-            seen = self._see(tenant, memory.list(limit=100_000))
+            seen = self._see(tenant, memory.list(limit=10_000))
             if lost := tenant.kept.keys() - seen:
                 self.gone_back += [f"{tenant.tag} did not see {sorted(lost)[:3]}"]
 
@@ -298,8 +298,7 @@ def main() -> int:
 
 def _run(folder: Path, options: argparse.Namespace) -> int:
     with ExitStack() as started:
-        server = postgres.Server()
-        started.callback(server.remove)
+        server = started.enter_context(postgres.Server())
         host = ChromaHost(folder / "chroma")
         started.callback(host.kill)
         address = server.address()

@@ -2,7 +2,7 @@
 
     python benchmarks/quality.py FILE [--level turn|session|message] [--categories]
                                  [--no-embedder] [--k 10] [--limit N] [--keep FOLDER] [--json OUT]
-                                 [--use-earlier-answers] [--weight W] [--list]
+                                 [--use-earlier-answers] [--weight W] [--list] [--server]
 
 FILE is LoCoMo, BEAM or LongMemEval (see dialogues.py), which you bring yourself. Every conversation
 gets a store of its own, filled and asked through the public interface alone, as an application
@@ -17,6 +17,8 @@ With ``--use-earlier-answers`` every right turn that was found is said to be of 
 question comes an hour later: what earlier answers teach must not harm the later ones. As a control,
 ``--weight 1.5`` fixes the weight of use instead of learning it.
 
+``--server`` keeps the stores on a PostgreSQL server of the run's own in place of folders.
+
 ``--list`` measures the multi-hop questions of LoCoMo at greater depth, and within 2,000 tokens,
 with and without the order of the tail (see ``memento.retrieve.order``).
 """
@@ -24,14 +26,16 @@ with and without the order of the tail (see ``memento.retrieve.order``).
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from common import FIGURE_HEADERS, Figure, median, percentile, table, write_json
+from common import FIGURE_HEADERS, ROOT, Figure, median, percentile, table, write_json
 from dialogues import ADVERSARIAL, DEFAULT_LEVELS, Conversation, Dataset, Query, load
 from metrics import best_of_each, score, summary
 from stores import opened
@@ -40,6 +44,9 @@ from memento import Config
 from memento.dynamics.formulas import Effect
 from memento.retrieve import order
 from memento.testing import ManualClock
+
+sys.path.insert(0, str(ROOT / "tests"))
+import postgres
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,6 +111,7 @@ def measure(conversation: Conversation, run: Run, options: argparse.Namespace) -
         keep=options.keep,
         config=None if options.weight is None else fixed(options.weight),
         clock=clock if options.use_earlier_answers else None,
+        server=options.server,
     ) as memory:
         run.ingest += time.perf_counter() - started
         run.drafts += len(conversation.drafts)
@@ -202,7 +210,12 @@ def list_shares(
     count = 0
     try:
         for conversation in dataset.conversations:
-            with opened(conversation, embed=not options.no_embedder, keep=options.keep) as memory:
+            with opened(
+                conversation,
+                embed=not options.no_embedder,
+                keep=options.keep,
+                server=options.server,
+            ) as memory:
                 for query in asked(conversation, "turn"):
                     if query.category == MULTI_HOP and query.turns:
                         count += 1
@@ -286,7 +299,9 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--no-embedder", action="store_true", help="full text alone")
     parser.add_argument("--k", type=int, default=10, help="depth of all@k and frac@k")
     parser.add_argument("--limit", type=int, help="only the first N conversations")
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the filled stores there")
+    place = parser.add_mutually_exclusive_group()
+    place.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the filled stores there")
+    place.add_argument("--server", action="store_true", help="stores on a PostgreSQL server")
     parser.add_argument("--use-earlier-answers", action="store_true", help="right turns were used")
     parser.add_argument("--weight", type=float, metavar="W", help="fixed weight of use, [0, 1.5]")
     parser.add_argument("--list", action="store_true", help="the tail of multi-hop questions")
@@ -300,15 +315,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     dataset = load(options.file)
     dataset = Dataset(dataset.name, dataset.conversations[: options.limit])
     options.level = options.level or DEFAULT_LEVELS[dataset.name]
-    if options.list:
-        held = measure_lists(dataset, options)
-        print()
-        print(table(FIGURE_HEADERS[:-1], [figure.cells()[:-1] for figure in held]))
-        write_json(options.json, {figure.what: figure.value for figure in held})
-        return
     run = Run()
-    for conversation in dataset.conversations:
-        measure(conversation, run, options)
+    with postgres.Server() if options.server else nullcontext() as options.server:
+        if options.list:
+            held = measure_lists(dataset, options)
+            print()
+            print(table(FIGURE_HEADERS[:-1], [figure.cells()[:-1] for figure in held]))
+            write_json(options.json, {figure.what: figure.value for figure in held})
+            return
+        for conversation in dataset.conversations:
+            measure(conversation, run, options)
     result = report(dataset, run, options)
     show(result, categories=options.categories)
     write_json(options.json, result)

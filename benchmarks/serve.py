@@ -1,11 +1,14 @@
 """How fast a service answers over loopback: adds and searches, from one and from 16 connections.
 
-    python benchmarks/serve.py [--seconds 5] [--memories 10000] [--chroma] [--minutes 10]
+    python benchmarks/serve.py [--seconds 5] [--memories 10000] [--chroma] [--minutes 10] [--flood]
 
 It starts ``memento serve`` on a new store and sends real requests by kept connections, one at a
 time on each. Figures are of one machine and one moment, and "CPU" is that of the service; compare
 rows of one run. Exit status 1 if a floor is missed: p50 of an add 2 ms on one connection, 1,000
 durable adds a second on 16.
+
+``--flood`` instead asks a short question ten times a second, alone and while another token sends
+heavy searches from 24 connections, as often as the default limits let it.
 
 ``--chroma`` sends the same number of texts, with vectors, to Chroma's HTTP server. ``--minutes``
 sends searches and adds, nine to one, at 80 % of what was answered before, and holds memory to
@@ -155,16 +158,23 @@ def running(words: list[str], port: int) -> Iterator[subprocess.Popen[bytes]]:
         process.wait()
 
 
-def service(root: Path, port: int) -> list[str]:
+def service(root: Path, port: int, rate: int = 0) -> list[str]:
     """Return the words that start a service."""
     words = ["serve", "--root", str(root), "--embedder", "none", "--listen", str(port)]
-    return [sys.executable, "-m", "memento", *words, "--rate", "0"]
+    return [sys.executable, "-m", "memento", *words, "--rate", str(rate)]
 
 
-def row(name: str, process: subprocess.Popen[bytes], calls: Calls, seconds: float, n: int) -> Row:
+def row(
+    name: str,
+    process: subprocess.Popen[bytes],
+    calls: Calls,
+    seconds: float,
+    n: int,
+    rate: float = 0.0,
+) -> Row:
     """Measure and print one row."""
     before = spent(process.pid)
-    took = asked(calls, seconds, n)
+    took = asked(calls, seconds, n, rate)
     cpu = (spent(process.pid) - before) / len(took) * 1000
     found = Row(len(took) / seconds, median(took) * 1000, quantiles(took, n=100)[98] * 1000)
     print(f"{name + f', {n}':30}{found.rate:9.0f}{found.p50:9.2f}{found.p99:9.2f}{cpu:9.2f}")
@@ -214,6 +224,39 @@ def soaked(process: subprocess.Popen[bytes], mixed: Calls, minutes: float) -> bo
     return late <= early * GROWTH
 
 
+def flooded(root: Path, port: int, questions: list[str], seconds: float) -> None:
+    """Measure a short question alone, and beside heavy searches of another token."""
+    short, flood = (
+        tokens.add(root, name, namespace="default", rights="read") for name in ("short", "flood")
+    )
+    calls = calls_of(port, "/v1/retrieve", lambda n: {"query": questions[n % 4900]}, short)
+    long = " ".join(questions)[:4000]
+    heavy = calls_of(port, "/v1/retrieve", lambda _: {"query": long, "k": 1000}, flood)
+    over = threading.Event()
+
+    def send() -> None:
+        opened = Connection(port)
+        while not over.is_set():
+            try:
+                opened.send(heavy.request(0))
+            except AssertionError:  # too many calls
+                opened = Connection(port)
+                over.wait(0.05)
+
+    with running(service(root, port, 20), port) as process:
+        asked(calls, 1.0, 1, rate=10)
+        print(f"{'calls, connections':30}{'calls/s':>9}{'p50 ms':>9}{'p99 ms':>9}{'CPU ms':>9}")
+        alone = row("short question, alone", process, calls, seconds, 1, rate=10)
+        senders = [threading.Thread(target=send) for _ in range(24)]
+        for sender in senders:
+            sender.start()
+        beside = row("short question, beside", process, calls, seconds, 1, rate=10)
+        over.set()
+        for sender in senders:
+            sender.join()
+    print(f"beside a flood, a short question takes {beside.p50 / alone.p50:.1f} times as long")
+
+
 def chroma(folder: Path, port: int, texts: list[str], seconds: float) -> None:
     """Measure Chroma's server, with vectors that cost nothing."""
     words = ["chroma", "run", "--path", str(folder), "--port", str(port)]
@@ -245,6 +288,7 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=18_765)
     parser.add_argument("--chroma", action="store_true")
     parser.add_argument("--minutes", type=float, default=0.0)
+    parser.add_argument("--flood", action="store_true")
     options = parser.parse_args()
     seconds, port = options.seconds, options.port
     corpus = Corpus(1)
@@ -259,6 +303,9 @@ def main() -> int:
             for question in questions[-100:]:
                 memory.retrieve(question, record=False)
             alone = (time.process_time() - began) * 10
+        if options.flood:
+            flooded(root, port, questions, seconds)
+            return 0
         token = tokens.add(root, "bench", namespace="default", trust="user")
         texts = corpus.texts(100_000)
         fresh = iter(texts)

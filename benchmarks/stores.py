@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from memento import MemoryManager
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dialogues import Conversation
+    from postgres import Server
 
     from memento import Config
     from memento.protocols import Clock
@@ -29,6 +31,7 @@ def opened(
     keep: Path | None = None,
     config: Config | None = None,
     clock: Clock | None = None,
+    server: Server | None = None,
 ) -> Iterator[MemoryManager]:
     """Open a store that holds a conversation, all of it indexed.
 
@@ -38,13 +41,16 @@ def opened(
         keep: Folder in which filled stores are kept and used again; None for a fresh one.
         config: Settings of the read path; they do not change what is stored.
         clock: The clock of the questions; None for the conversation's own moment.
+        server: A PostgreSQL server that holds the store, in place of a folder.
     """
     now = conversation.now
     still = None if now is None else lambda: now
     with TemporaryDirectory(prefix="memento-quality-") as fresh:
-        root = Path(fresh) if keep is None else keep / conversation.id.replace("/", "-")
-        if not (root / FILLED).exists():
+        folder = Path(fresh) if keep is None else keep / conversation.id.replace("/", "-")
+        root = folder if server is None else server.address(f"of_{uuid4().hex}")
+        if not (folder / FILLED).exists():
             _fill(root, conversation, embed=embed or keep is not None)
+            (folder / FILLED).write_text(conversation.id, encoding="utf-8")
         with MemoryManager(
             root=root,
             config=config,
@@ -55,10 +61,9 @@ def opened(
             yield memory
 
 
-def _fill(root: Path, conversation: Conversation, *, embed: bool) -> None:
+def _fill(root: Path | str, conversation: Conversation, *, embed: bool) -> None:
     with MemoryManager(root=root, embedder="default" if embed else None) as memory:
         stored = memory.add_many(conversation.drafts)
         if len({kept.id for kept in stored}) != len(conversation.drafts):
             raise RuntimeError(f"{conversation.id}: turns were merged")
         memory.flush(wait=True)
-    (root / FILLED).write_text(conversation.id, encoding="utf-8")

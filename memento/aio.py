@@ -4,11 +4,11 @@ There is no second implementation: each method calls the method of ``MemoryManag
 with the same name and parameters, and you await its result. Nothing here belongs to an event loop,
 so one object may serve several loops, one after the other or at the same time.
 
-A call that waits for the indexer (``wait``) holds no thread during that time: asyncio has few of
-them, and name look-ups of the whole program need them too.
+A call that waits for the indexer (``wait``) occupies no thread in the meantime: asyncio has few of
+them, and the whole program needs them, for example for name look-ups.
 
-A cancelled call is not undone. A write that has begun is finished by its thread and is on the disk;
-a write that has not begun never happens. In both cases nothing stays locked.
+A cancelled call is not undone. A write that has begun is finished by its thread and is on disk; a
+write that has not begun never happens. In neither case does anything stay locked.
 """
 
 from __future__ import annotations
@@ -20,17 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Concatenate,
-    Generic,
-    Never,
-    ParamSpec,
-    Self,
-    TypeVar,
-    Unpack,
-)
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, Never, ParamSpec, Self, TypeVar, Unpack
 
 from memento.base.scopes import DEFAULT_NAMESPACE
 from memento.check import TALK_TOKENS, check_seconds
@@ -95,7 +85,7 @@ async def settle(
 ) -> float:
     """Wait as ``retrieve(wait=seconds)`` does, but without holding a thread.
 
-    For coroutines that use the sync manager in worker threads.
+    Use this in coroutines that run the sync manager in worker threads.
 
     Args:
         memory: The manager, or a part of it, whose namespace is searched.
@@ -103,9 +93,9 @@ async def settle(
         session: The session or sessions that are searched; None for all.
 
     Returns:
-        The ``wait`` for the call of ``retrieve`` or ``store.nearest`` that follows: no further
-        wait, and reports in ``missing`` what has no vector yet, as after a wait. 0 if ``seconds``
-        is 0; all of it if the memory is a service's, which waits itself.
+        The ``wait`` to pass to the subsequent call of ``retrieve`` or ``store.nearest``. That call
+        does not wait any longer, but reports in ``missing`` what is not embedded yet. 0 if
+        ``seconds`` is 0; ``seconds`` if the memory belongs to a service, which waits itself.
 
     Raises:
         InvalidInput: If an argument is invalid.
@@ -473,7 +463,7 @@ class AsyncStore(AsyncPart[Store]):
 
     @property
     def read_only(self) -> bool:
-        """Whether the store cannot be written."""
+        """Whether the store is read-only."""
         return self._sync.read_only
 
     @property
@@ -511,8 +501,8 @@ class AsyncStore(AsyncPart[Store]):
 class AsyncMemoryManager(AsyncPart[MemoryManager]):
     """Like ``MemoryManager``, with methods that you await.
 
-    The constructor opens the store, which takes some milliseconds: call it before the event loop is
-    busy, or in ``asyncio.to_thread``.
+    The constructor opens the store, which takes a few milliseconds, so call it before the event
+    loop is busy, or in ``asyncio.to_thread``.
 
     >>> import asyncio, tempfile
     >>> async def talk(root):

@@ -360,7 +360,7 @@ def storable(field: str, value: str) -> str:
         value.encode()
     except UnicodeEncodeError:
         raise InvalidInput(
-            field, "contains a lone surrogate; decode the original bytes with the right encoding"
+            field, "contains a lone surrogate; decode the original bytes with the correct encoding"
         ) from None
     return value
 

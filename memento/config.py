@@ -352,53 +352,20 @@ _RANGES = {
 }
 
 
-CHATBOT = Dynamics(
-    pace="slow",
-    stability={
-        "episode": 60.0,
-        "context": 30.0,
-        "question": 30.0,
-        "emotion": 120.0,
-        "preference": 365.0,
-        "decision": 365.0,
-        "procedure": 365.0,
-        "article": 365.0,
-    },
-)
-TASK_AGENT = Dynamics(
-    pace="fast",
-    stability={
-        "episode": 7.0,
-        "context": 3.0,
-        "question": 3.0,
-        "emotion": 14.0,
-        "fact": 60.0,
-        "relation": 60.0,
-        "opinion": 30.0,
-        "preference": 180.0,
-        "decision": 180.0,
-        "procedure": 180.0,
-        "article": 180.0,
-    },
-    half_life=45.0,
-)
-RESEARCHER = Dynamics(
-    pace="slowest",
-    stability={
-        "episode": 365.0,
-        "context": 180.0,
-        "question": 180.0,
-        "emotion": 365.0,
-        "fact": 1825.0,
-        "relation": 1825.0,
-        "opinion": 730.0,
-        "preference": 1825.0,
-        "decision": 1825.0,
-        "procedure": 1825.0,
-        "article": 1825.0,
-    },
-    half_life=720.0,
-)
+CHATBOT = Dynamics(pace="slow", stability={
+    "episode": 60.0, "context": 30.0, "question": 30.0, "emotion": 120.0, "preference": 365.0,
+    "decision": 365.0, "procedure": 365.0, "article": 365.0,
+})  # fmt: skip
+TASK_AGENT = Dynamics(pace="fast", half_life=45.0, stability={
+    "episode": 7.0, "context": 3.0, "question": 3.0, "emotion": 14.0, "fact": 60.0,
+    "relation": 60.0, "opinion": 30.0, "preference": 180.0, "decision": 180.0, "procedure": 180.0,
+    "article": 180.0,
+})  # fmt: skip
+RESEARCHER = Dynamics(pace="slowest", half_life=720.0, stability={
+    "episode": 365.0, "context": 180.0, "question": 180.0, "emotion": 365.0, "fact": 1825.0,
+    "relation": 1825.0, "opinion": 730.0, "preference": 1825.0, "decision": 1825.0,
+    "procedure": 1825.0, "article": 1825.0,
+})  # fmt: skip
 _FOUR = Sleep().perishable
 
 PRESETS: Mapping[str, tuple[Dynamics, Sleep, Association]] = MappingProxyType(
@@ -583,20 +550,17 @@ class Config:
     timezone: str = "UTC"
 
     def __post_init__(self) -> None:
-        self._check_parts()
+        for part in fields(self):
+            kind: object = part.default_factory
+            if isinstance(kind, type) and not isinstance(value := getattr(self, part.name), kind):
+                problem = f"must be a {kind.__name__}, not {type(value).__name__}"
+                raise InvalidInput(part.name, problem)
         check_word("long_index", self.long_index, LongIndex)
         check_word("secrets", self.secrets, Secrets)
         zone_of(self.timezone)
         _check_words("untrusted", self.untrusted, Trust)
         check_number("close_seconds", self.close_seconds)
         check_flag("allow_network", self.allow_network)
-
-    def _check_parts(self) -> None:
-        for part in fields(self):
-            kind: object = part.default_factory
-            if isinstance(kind, type) and not isinstance(value := getattr(self, part.name), kind):
-                problem = f"must be a {kind.__name__}, not {type(value).__name__}"
-                raise InvalidInput(part.name, problem)
 
     @property
     def zone(self) -> tzinfo:

@@ -332,9 +332,7 @@ class Engine:
             for start in range(0, len(things) or 1, BITE):  # once if empty: must fail if read-only
                 part = things[start : start + BITE]
                 done, number = self.ledger.write(
-                    partial(bite, part=part),
-                    spaces=None if alone else (ns,),
-                    makes_room=makes_room,
+                    partial(bite, part=part), spaces=None if alone else (ns,), makes_room=makes_room
                 )
                 made.add(number)
                 rows += done
@@ -471,13 +469,7 @@ class Engine:
             long.close()
 
     def erase(
-        self,
-        labels: tuple[str, ...],
-        what: Chosen,
-        *,
-        derived: bool,
-        dry_run: bool,
-        timeout: float,
+        self, labels: tuple[str, ...], what: Chosen, *, derived: bool, dry_run: bool, timeout: float
     ) -> Erasure:
         """Erase memories from every file of the store; see ``erase.Eraser``."""
         ns, now = self.ledger.find_namespace(labels), self.now()
@@ -702,7 +694,7 @@ class Engine:
                     searcher.keep_outlines()
             except StoreError as error:  # the memories are on the disk; the rest is rebuilt
                 problem = str(error)  # a log record with the error would keep its frames alive
-                log.warning("closed without log and snapshot: %s", problem)
+                log.warning("closed without writing the access log and the snapshot: %s", problem)
             finally:
                 self.ledger.close()
                 _open_engines.discard(self)

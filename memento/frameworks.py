@@ -59,13 +59,13 @@ log = logging.getLogger("memento.frameworks")
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a model is given in addition to the conversation.
+    """What a model receives in addition to the conversation.
 
     Attributes:
-        head: The policy for the system message, the same through a session; ``""`` for none.
-        block: Memories, and the policy's part for this message, as data; ``""`` for none. It stays
-            the same until the user's next message. Put it after the user's last message, and not
-            into the history.
+        head: The policy for the system message, which stays the same throughout a session; ``""``
+            for none.
+        block: Memories, and the policy's tail, as data; ``""`` for none. It stays the same until
+            the user's next message. Put it after the user's last message, but not into the history.
         recalled: The memories.
     """
 
@@ -117,7 +117,7 @@ class AgentMemory:
             the manager's ``prompt_confidence``.
 
     Raises:
-        InvalidInput: If an argument is not as described.
+        InvalidInput: If an argument is invalid.
     """
 
     def __init__(
@@ -151,11 +151,11 @@ class AgentMemory:
         self._held: OrderedDict[tuple[Any, ...], Given] = OrderedDict()
 
     def of(self, run: object) -> Self:
-        """Return the same in the namespace of a run.
+        """Return an equivalent object for the namespace of a run.
 
         Raises:
             InvalidInput: If the namespace depends on the run, and there is no run.
-            InvalidScope: If the function's labels are not well formed.
+            InvalidScope: If the function returns malformed labels.
         """
         if self._namespace is None:
             return self
@@ -164,7 +164,7 @@ class AgentMemory:
         return self.over(self.manager.of(*labels(self._namespace(run))))
 
     def over(self, manager: MemoryManager, speaker: Trust | None = None) -> Self:
-        """Return the same over another manager, and with another speaker if one is given."""
+        """Return an equivalent object for another manager and, if given, another speaker."""
         mine = copy.copy(self)
         mine.manager, mine._namespace = manager, None
         mine._speaker = speaker or self._speaker  # noqa: SLF001 - of this class
@@ -175,18 +175,18 @@ class AgentMemory:
         return copy.copy(self)
 
     def outlived(self, what: str) -> outlived:
-        """Let the agent go on in an outage of the store, unless ``strict``."""
+        """Let the agent continue during an outage of the store, unless ``strict``."""
         return outlived(what, strict=self._strict)
 
     def recall(
         self, turns: Iterable[Turn], session: str | None = None, *, asked: str | None = None
     ) -> Given:
-        """Find what bears on the user's last message.
+        """Find memories relevant to the user's last message.
 
         Args:
             turns: The conversation so far, as the model sees it.
             session: Name of the conversation; any string.
-            asked: What identifies the user's last message; None for all that was said up to it.
+            asked: What identifies the user's last message; None for everything said up to it.
         """
         talk = self._talk(turns, session, asked)
         with self.outlived("recalling"):
@@ -196,7 +196,7 @@ class AgentMemory:
     async def arecall(
         self, turns: Iterable[Turn], session: str | None = None, *, asked: str | None = None
     ) -> Given:
-        """Do what ``recall`` does, without blocking a thread while it waits."""
+        """Recall as ``recall`` does, without blocking a thread while waiting."""
         talk = self._talk(turns, session, asked)
         with self.outlived("recalling"):
             known = talk.at is None or self._answering(talk) is not None
@@ -207,7 +207,7 @@ class AgentMemory:
     def cite(
         self, turns: Iterable[Turn], session: str | None = None, *, asked: str | None = None
     ) -> None:
-        """Record which of the memories shown the model's last answer used, see ``Feedback.cite``.
+        """Record which memories the model's last answer used; see ``Feedback.cite``.
 
         Args:
             turns: The conversation with the answer; the others as for ``recall``.
@@ -224,14 +224,14 @@ class AgentMemory:
     async def afind(
         self, turns: str | Iterable[Turn], session: str | None = None, *, k: int | None = None
     ) -> list[Hit]:
-        """Find what ``arecall`` shows, hit by hit, for a framework that renders memories itself.
+        """Return the hits that ``arecall`` shows, for a framework that renders memories itself.
 
-        Of a long text, ``Hit.passage`` is what bears on the question.
+        For a long text, ``Hit.passage`` is the part relevant to the question.
 
         Args:
             turns: The conversation so far, or a question outside of any.
             session: Name of the conversation; any string.
-            k: Maximum number of memories, if not that of the agent.
+            k: Maximum number of memories; None for the agent's own.
         """
         said = turns_of(turns)
         with self.outlived("recalling"):
@@ -247,23 +247,23 @@ class AgentMemory:
         return []
 
     def keep(self, turns: Iterable[Turn], session: str | None = None) -> None:
-        """Store what the user and the agent said, each turn once, see ``MemoryManager.keep``.
+        """Store what the user and the agent said, each turn once; see ``MemoryManager.keep``.
 
         Args:
-            turns: The conversation from its beginning, as far as it is known; what is not said by
-                the user or the agent is left out.
+            turns: The conversation from its beginning, as far as it is known. Only turns of the
+                user and the agent are stored.
             session: Name of the conversation; any string.
         """
         said = turns_of(turns)
         self.store([one for one in said if one.role in {"user", "assistant"}], session)
 
     def store(self, turns: Iterable[Turn], session: str | None = None, *, now: bool = True) -> None:
-        """Store turns of any role, each once, and learn from the user's if it is to.
+        """Store turns with any role, each once, and learn from the user's if ``observe`` is set.
 
         Args:
             turns: The turns.
             session: Name of the conversation; any string.
-            now: Whether the last of them are what is said now.
+            now: Whether the last of them are being said now.
         """
         said = turns_of(turns)
         with self.outlived("storing the conversation"):
@@ -273,7 +273,7 @@ class AgentMemory:
                     self._learn(one.turn.text, session, one.piece_id(0))
 
     async def akeep(self, turns: Iterable[Turn], session: str | None = None) -> None:
-        """Do what ``keep`` does, in a worker thread."""
+        """Store as ``keep`` does, in a worker thread."""
         await asyncio.to_thread(self.keep, turns, session)
 
     def _learn(self, text: str, session: str | None, turn_id: str | None) -> None:
@@ -346,24 +346,26 @@ class _Talk:
 class Transcript:
     """The messages of one conversation, stored exactly, each as memories that ``recall`` finds.
 
-    The text of a message is that of its memories: one that is corrected, forgotten or erased is
-    corrected or missing here too. What a file imported is never taken for a message.
+    The text of a message comes from its memories, so a correction shows up here, and a message that
+    was forgotten or erased is missing. Imported memories are never treated as messages.
 
     Args:
-        memory: Where to store.
+        memory: The manager that stores the messages.
         session: Name of the conversation; any string.
         form: Name of the format of the messages.
     """
 
     def __init__(self, memory: AgentMemory, session: str, form: str) -> None:
         if not isinstance(session, str) or not session.strip():
-            raise InvalidInput("session", f"must name a conversation, not {type_name(session)}")
+            raise InvalidInput(
+                "session", f"must be the name of a conversation, not {type_name(session)}"
+            )
         self._memory = memory
         self._session = session
         self._form = form
 
     def add(self, messages: Iterable[tuple[Turn, Mapping[str, Any]]]) -> None:
-        """Store messages, each a turn with the words and the speaker, and the message as JSON."""
+        """Store messages, each as a turn with its text and speaker, and as JSON."""
         self._memory.store([self._turn(*one) for one in messages], self._session)
 
     def read(self, limit: int | None = None) -> list[dict[str, Any]]:
@@ -440,10 +442,10 @@ def check_manager(manager: object) -> MemoryManager:
 
 
 def labels(given: Any) -> tuple[str, ...]:
-    """Accept the labels of a namespace; an integer is written as text.
+    """Check the labels of a namespace; an integer is converted to text.
 
     Raises:
-        InvalidScope: If they are not well formed.
+        InvalidScope: If they are malformed.
     """
     parts = given if isinstance(given, list | tuple) else [given]
     return parse_namespace([str(one) if type(one) is int else one for one in parts])

@@ -31,13 +31,7 @@ from memento.check import (
 from memento.config import Config
 from memento.errors import InvalidInput
 from memento.holding import hold
-from memento.ledger.filters import (
-    Filtering,
-    Retrieving,
-    check_known_at,
-    check_names,
-    filtering,
-)
+from memento.ledger.filters import Filtering, Retrieving, check_known_at, check_names, filtering
 from memento.settings import load
 from memento.types import (
     Draft,
@@ -119,10 +113,11 @@ class MemoryManager(Part):
 
     The store is a folder on disk that several processes can open at the same time. All methods are
     thread-safe. Use the manager as a context manager, or call ``close``; an unreferenced manager is
-    closed automatically. Every method raises ``InvalidInput``, without writing anything, if an
-    argument is invalid; ``NotFound`` if the namespace does not contain the specified id; and
-    ``StoreError`` if the store cannot be read or written. The methods below list only additional
-    errors.
+    closed automatically.
+
+    Every method raises ``InvalidInput``, without writing anything, if an argument is invalid;
+    ``NotFound`` if the namespace does not contain the specified id; and ``StoreError`` if the store
+    cannot be read or written. The methods below list only additional errors.
 
     Which method to call:
 
@@ -136,20 +131,16 @@ class MemoryManager(Part):
     - to hide memories and restore them: ``forget``, ``forget_many``, ``restore``, ``undo``
     - to wait for background work, and to close the store: ``flush``, ``close``
     - to switch to another namespace: ``of``
+    - to back up, export or erase: ``store``; for everything else, see the other properties
 
-    Its properties provide more methods: ``store`` (backup, export, erase, statistics),
-    ``documents``, ``changes`` (history), ``slots`` (values by key, conflicts), ``rules``,
-    ``sessions``, ``scopes``, ``quarantine``, ``feedback``, ``insight`` (timeline, dossier) and
-    ``sleep`` (tidy up).
-
-    Managers that a process opens on the same folder share files, threads and caches if their
-    settings are equal and they use the same embedder, clock and reranker. Otherwise, they work
-    independently, like separate processes, and one of them updates Chroma on behalf of all.
+    Managers opened on the same folder in one process share files, threads and caches if they have
+    the same settings, embedder, clock and reranker. Otherwise, they work independently, like
+    separate processes, and one of them updates Chroma for all of them.
 
     Args:
-        root: The store folder, which is created if it does not exist. None selects the default:
-            ``$MEMENTO_ROOT``; otherwise, ``agent_memory`` in the current folder or a parent folder;
-            otherwise, ``memento`` in the user's data folder.
+        root: The store folder, which is created if it does not exist. If None, the first of:
+            ``$MEMENTO_ROOT``; ``agent_memory`` in the current folder or a parent folder;
+            ``memento`` in the user's data folder.
         namespace: The namespace to use, as one or more labels. A manager can access only its own
             namespace; ``of`` returns a view of another namespace.
         config: All settings; None to load them from the environment, the store's ``memento.toml``
@@ -157,7 +148,7 @@ class MemoryManager(Part):
         embedder: ``"default"`` for the bundled model, ``"sentence-transformers:NAME"``,
             ``"openai:MODEL"``, an object with ``name``, ``dim`` and ``embed``, or None to disable
             semantic search.
-        clock: Callable that returns the current time (timezone-aware); None for the system clock.
+        clock: A callable that returns the current time (timezone-aware); None for the system clock.
         reranker: An object with ``score`` that reorders the best candidates, such as
             ``memento.embed.rerankers.LateInteraction``; or None.
 
@@ -235,24 +226,22 @@ class MemoryManager(Part):
         due_at: datetime | None = None,
         replace: bool = False,
     ) -> Memory:
-        """Store text as a memory. The memory is on disk when ``add`` returns.
+        """Store text as a memory, which is on disk when ``add`` returns.
 
-        Identical content is stored only once per namespace, scope, slot, session, actor and role.
-        Adding it again returns the existing memory, increments ``Memory.reinforced`` and merges the
-        arguments into the memory. The higher tier, the higher importance and the later expiry take
-        precedence, and the memory is pinned if either is. Tags, aliases and metadata are combined,
-        up to 64 of each. The history keeps the earlier state (``merged``) for up to 64 repeats. A
-        repeat from a less trusted source is counted but not merged; see ``memento.write.merge``.
-        Texts with different values of ``occurred_at`` are stored separately. So are identical turns
-        in a session (memories in the short tier or of kind ``episode``) that have no
+        Identical content is stored once per namespace, scope, slot, session, actor and role. Adding
+        it again returns the existing memory, increments ``Memory.reinforced`` and merges the
+        arguments: the higher tier and importance and the later expiry win, the memory is pinned if
+        either is, and tags, aliases and metadata are combined, up to 64 of each. The history keeps
+        the earlier states of up to 64 repeats. A repeat from a less trusted source is counted but
+        not merged. Texts with different values of ``occurred_at`` are stored separately, as are
+        turns in a session (memories in the short tier or of kind ``episode``) without
         ``occurred_at``.
 
-        Text longer than ``Config.limits.text_chars`` characters is rejected unless it is a
-        conversation turn and ``replace`` is False. A conversation turn has no ``key``, and has a
-        ``session``, a ``role`` or the kind ``episode``. A long turn is split into parts of up to
-        1,000 characters. The first part is returned. The others are linked to it (``related``) and
-        stored in the medium tier or above, so they do not push the conversation out of the ring
-        buffer. The ``metadata`` of each part contains ``part`` and ``parts``. For other long texts,
+        Text longer than ``Config.limits.text_chars`` is rejected unless it is a conversation turn
+        (with a ``session``, a ``role`` or the kind ``episode``, and without a ``key``) and
+        ``replace`` is False. A long turn is split into parts of up to 1,000 characters. The first
+        part is returned; the others are linked to it (``related``) and stored in the medium tier or
+        above. The ``metadata`` of each part contains ``part`` and ``parts``. For other long texts,
         use ``documents.add``.
 
         Args:
@@ -260,46 +249,45 @@ class MemoryManager(Part):
             tier: ``short``, ``medium`` or ``long``; None to choose by importance.
             kind: Kind of statement; see ``Kind``.
             importance: Importance, [0, 1]; None to estimate it (see ``memento.admit.importance``).
-            key: The slot it fills, such as ``user/editor``. A new value for a slot supersedes the
-                current one, which stays in the history. A value whose ``occurred_at`` is earlier
-                than that of the current value goes straight into the history. If the source is less
-                trusted than the source of the current value, the memory is stored without the key,
-                and ``slots.conflicts`` lists both memories until the user resolves the conflict.
-            aliases: Alternative names that can be used to find it.
-            scope: Scope in which it applies, as a path such as ``project/alpha``; ``""`` means
+            key: The slot it fills, such as ``user/editor``. A new value supersedes the current one,
+                which stays in the history. A value with an earlier ``occurred_at`` goes straight
+                into the history. If the source is less trusted than that of the current value, the
+                memory is stored without the key, and ``slots.conflicts`` lists both until the user
+                resolves the conflict.
+            aliases: Other names by which it can be found.
+            scope: Scope in which it applies, a path such as ``project/alpha``; ``""`` means
                 everywhere.
-            session: Conversation that it belongs to.
+            session: The conversation it belongs to.
             actor: Name of the person or agent who said it.
             role: Chat role of the speaker: ``user``, ``assistant``, ``tool`` ...
-            source: Source of the memory: a trust class or a ``Source``; None for the user. A memory
+            source: Where it comes from: a trust class or a ``Source``; None for the user. A memory
                 from a tool, the web or an import is quarantined until it is approved.
             tags: Labels to filter by.
             metadata: A JSON object with custom fields.
             occurred_at: When it happened or was said (timezone-aware); None for now.
-            valid_until: When the statement stops being true (timezone-aware).
+            valid_until: When it stops being true (timezone-aware).
             expires_in: Seconds or a timedelta after which it expires and is no longer found.
-            pinned: Whether to protect the memory from fading. If True, the default tier is
-                ``long``.
+            pinned: Whether to protect it from fading. If True, the default tier is ``long``.
             supersedes: Ids of memories that it replaces. A memory from a more trusted source is not
                 replaced: it remains active and conflicts with the new memory.
-            related: Ids of memories to link the memory to.
+            related: Ids of memories to link it to.
             id: A custom id of 1 to 128 characters. It makes retries safe: a retry does not count as
-                a repeat and merges only arguments that were not passed in the first call. A trusted
+                a repeat and merges only arguments that were missing from the first call. A trusted
                 memory can take over the id of a quarantined or rejected memory. Adding the same
                 text with the id of a forgotten, archived, superseded or expired memory restores
-                that memory with the status that a new memory would have.
+                that memory with the status a new memory would have.
             signal: How the statement was recognised in a conversation; set by ``observe``.
             condition: When a rule applies, in plain language. The same text with a different
                 condition is a separate memory.
             due_at: When a plan is due (timezone-aware).
-            replace: If a memory with this ``id`` exists, replace it, regardless of its status. The
-                earlier state stays in the history, and a forgotten, superseded or expired memory
-                becomes active again. Replacing a memory with identical content does not create a
-                new version. A less trusted source cannot replace a memory; an untrusted source can
-                replace only unapproved memories from untrusted sources.
+            replace: Replace the memory with this ``id``, if there is one, regardless of its status.
+                Its earlier state stays in the history; if it was forgotten, superseded or expired,
+                it becomes active again. Identical content does not create a new version. A less
+                trusted source cannot replace a memory; an untrusted source can replace only
+                unapproved memories from untrusted sources.
 
         Returns:
-            The memory as stored, after any merge. For a turn that was split, the first part.
+            The memory as stored, after any merge, or the first part of a turn that was split.
 
         Raises:
             IdConflict: If ``id`` belongs to a memory with different content and ``replace`` is
@@ -357,19 +345,19 @@ class MemoryManager(Part):
         batches into several calls.
 
         Args:
-            items: Texts, mappings with the arguments of ``add``, or drafts.
-            replace: As for ``add``. Each item requires an ``id``; if several items have the same
+            items: Texts, mappings with the arguments of ``add``, or drafts. An item with both a
+                ``source.uri`` and an ``id`` is treated as a re-read of its source: sentences that
+                were erased, forgotten or reworded in the store are omitted, and an item with no
+                text left is not stored.
+            replace: As for ``add``. Each item requires an ``id``; of several items with the same
                 id, the last one takes precedence.
             progress: Called about every hundred items with the number of items checked and the
-                total. When all items are on disk, it is called once more with the total as both
-                arguments; see ``memento.protocols.Progress``. If it raises an exception before
-                then, nothing is written. A turn that is split counts as several items.
+                total, and again with the total as both arguments when all items are on disk; see
+                ``memento.protocols.Progress``. If it raises an exception before then, nothing is
+                written. A turn that is split counts as several items.
 
         Returns:
-            The memories as stored, one per item, in order; see ``add`` for long turns. An item with
-            both a ``source.uri`` and an ``id`` is treated as a new reading of its source: sentences
-            that have been erased, forgotten or reworded in the store are omitted, and an item with
-            no remaining text is not stored.
+            The memories as stored, one per item, in order; see ``add`` for long turns.
 
         Raises:
             InvalidInput: If an item is invalid; the error message gives its position.
@@ -400,33 +388,32 @@ class MemoryManager(Part):
     ) -> Observation:
         """Store a conversation turn and learn from what the user says.
 
-        The turns are stored as with ``keep``. Statements in the user's messages that are worth
-        remembering become memories: facts about the user, preferences, rules, corrections,
-        decisions and plans. Each memory keeps the user's wording and has the turn as its parent. A
-        new value for a slot supersedes the old one. To undo everything that a call learned, pass
-        ``Observation.change`` to ``undo``.
+        The turns are stored as with ``keep``. Statements worth remembering in the user's messages
+        become memories: facts about the user, preferences, rules, corrections, decisions and plans.
+        Each memory keeps the user's wording and has the turn as its parent. A new value for a slot
+        supersedes the old one. To undo everything that a call learned, pass ``Observation.change``
+        to ``undo``.
 
         In the default mode, ``off``, no language model is used. In the other modes, a model can
         select additional sentences from the user's messages. The model never writes text, and
-        nothing is lost if it fails.
+        nothing is lost if it fails. With ``LLMConfig.background``, the call does not wait for the
+        model: messages are queued in the ledger and sent later. ``Observation.pending`` counts
+        them.
 
-        Observing the same turn again changes nothing. A turn is identified by its session and
-        ``id``, or, without an id, by its session and text if it is the speaker's last turn there.
-        However, a turn that has not yet been sent to the language model is sent. Erased and
-        forgotten turns are skipped, as with ``keep``.
-
-        With ``LLMConfig.background``, the call does not wait for the model. Messages are queued in
-        the ledger and sent later; ``Observation.pending`` is the number of queued messages.
+        Observing the same turn again changes nothing, except that a turn the language model has not
+        yet seen is sent to it. A turn is identified by its session and ``id``, or, without an id,
+        by its session and text if it is the speaker's last turn there. Erased and forgotten turns
+        are skipped, as with ``keep``.
 
         Args:
             user: The user's message.
-            assistant: The assistant's answer. It is stored, and the user's next message in the
-                session is read as a reply to it, but nothing is learned from it.
+            assistant: The assistant's answer. It is stored and provides context for the user's next
+                message, but nothing is learned from it.
             messages: Turns in order, as for ``keep``, instead of ``user`` and ``assistant``.
             session: Name of the conversation.
             scope: Scope of the conversation; ``""`` means everywhere. None selects the session's
-                scope or a scope defined with ``scopes.define`` that the user mentions. Statements
-                that users make about themselves always apply everywhere.
+                scope, or a scope defined with ``scopes.define`` that the user mentions. What users
+                say about themselves always applies everywhere.
             actor: Name of the user.
             occurred_at: When it was said (timezone-aware); None for now. Dates such as "on Friday"
                 are resolved relative to this time.
@@ -435,24 +422,16 @@ class MemoryManager(Part):
             keep: Whether to store the turns.
             turn_id: With ``keep=False``, the id of the memory that contains the user's message.
             mode: ``off``, ``assist`` or ``full`` (see ``ObserveConfig``); None for
-                ``Config.observe.mode``. If a language model is used, the call waits for its reply.
-                By then, the turns and all confidently detected statements are already on disk.
+                ``Config.observe.mode``. When the model is called, the turns and all confidently
+                detected statements are already on disk.
             id: Id of the user's message in the conversation.
 
         Raises:
-            InvalidInput: If an argument is invalid, or if the mode requires a language model and
-                ``Config.llm`` does not specify a usable one.
+            InvalidInput: If the mode requires a language model and ``Config.llm`` does not specify
+                a usable one.
             MissingExtra: If the language model's package is not installed.
             SecretFound: As for ``add``.
             TurnErased: If a turn was erased while it was being stored; nothing was stored.
-
-        >>> import tempfile
-        >>> from memento import MemoryManager
-        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
-        ...     for said in ("I live in Utrecht.", "I live in Porto now."):
-        ...         seen = memory.observe(said, "Will do.", session="monday")
-        ...     memory.value("user/home").text
-        'I live in Porto now.'
         """
         return learning.Learning(self._view).observe(
             user,
@@ -470,11 +449,7 @@ class MemoryManager(Part):
         )
 
     def keep(
-        self,
-        messages: Messages,
-        *,
-        session: str | None = None,
-        speaker: Trust | str = Trust.USER,
+        self, messages: Messages, *, session: str | None = None, speaker: Trust | str = Trust.USER
     ) -> Memories:
         """Store conversation turns, each exactly once, no matter how often they are passed.
 
@@ -487,33 +462,26 @@ class MemoryManager(Part):
         the history. If an untrusted source edits an approved memory, the edit is quarantined
         separately. Edits to turns that the user locked are ignored.
 
-        No text is rejected: characters that cannot be stored are replaced with the replacement
-        character, and a turn longer than 16,000 characters is split into parts. Blocks that memento
-        rendered for a prompt are omitted, and payloads such as images in ``data:`` URIs are
-        replaced with a short note.
+        No text is rejected: invalid characters are replaced, a turn longer than 16,000 characters
+        is split into parts, blocks that memento rendered for a prompt are omitted, and payloads
+        such as images in ``data:`` URIs are replaced with a short note.
 
-        An erased or forgotten turn is not stored again, even if an earlier version of its text is
-        passed. A message counts as new if its id or text is different. A message without an id also
-        counts as new if it is the user's last message or comes after it. The exception is a last
-        message that follows the same turns as when it was erased, because it cannot be
-        distinguished from a retry. With neither a session nor an id, the last message always counts
-        as new, and earlier messages do not.
+        An erased or forgotten turn is not stored again. The how-to guide on erasing explains how
+        repeats are distinguished from new messages.
 
-        The role determines the trust class. Messages with the role ``user`` get the trust class in
-        ``speaker``. Messages with the role ``tool``, or a variant such as ``function`` or ``TOOL``,
-        get the trust class ``tool`` and are therefore quarantined by default. Messages with any
-        other role get the trust class ``agent``.
+        The role determines the trust class: ``user`` gets the class in ``speaker``; ``tool``, and
+        variants such as ``function`` or ``TOOL``, get the class ``tool`` and are therefore
+        quarantined by default; any other role gets the class ``agent``.
 
         Args:
             messages: The turns in order: ``Turn`` objects, strings (messages from the user), or
                 messages in the format of a chat API or framework, with ``role`` and ``content`` or
-                ``type`` and ``parts``, and an optional ``id`` and ``name``. See the how-to guide on
-                conversations. Messages without a speaker or in an unknown format are rejected. Only
-                text blocks are stored; for files and tool results in a message, see
-                ``documents.add`` and ``add(source=...)``.
+                ``type`` and ``parts``, and an optional ``id`` and ``name``. Messages without a
+                speaker or in an unknown format are rejected. Only text blocks are stored; for files
+                and tool results in a message, see ``documents.add`` and ``add(source=...)``.
             session: Name of the conversation; any string.
-            speaker: Trust class of the turns with the role ``user``. Specify ``agent`` if another
-                agent writes them, as in a subagent; they are then not presented as the user's.
+            speaker: Trust class of the turns with the role ``user``. Use ``agent`` if another agent
+                writes them, as in a subagent; they are then not presented as the user's.
 
         Returns:
             The memories, in order: one per turn, several for a long turn, and none for a blank or
@@ -521,15 +489,6 @@ class MemoryManager(Part):
 
         Raises:
             SecretFound: As for ``add``.
-
-        >>> import tempfile
-        >>> from memento import MemoryManager
-        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
-        ...     talk = [{"role": "user", "content": "My bike is red.", "id": "1"}]
-        ...     for _ in range(2):
-        ...         kept = memory.keep(talk, session="monday")
-        ...     [one.text for one in memory.list()]
-        ['My bike is red.']
         """
         return conversation.keep(self._view, messages, session=session, speaker=speaker)
 
@@ -550,13 +509,13 @@ class MemoryManager(Part):
         """Find memories relevant to the user's last message and render them as a prompt block.
 
         The search uses the last message and, with less weight, the user's last three messages
-        together. This handles both follow-ups, such as "And the sister?", and changes of subject.
+        together, so it handles both follow-ups, such as "And the sister?", and changes of subject.
         The block is empty if the message is a greeting or thanks, or if no memory is likely to
         answer it.
 
         Messages that are still in the conversation are omitted, so pass the same ``session`` and
         messages as to ``keep``. Identical texts are shown once, even if several people wrote them.
-        If several texts are nearly identical, the newest is shown first and the others last. The
+        Of several near-identical texts, the newest is shown first and the others come last. The
         user's earlier questions come after statements and make up at most a quarter of the results,
         unless there is nothing else to show.
 
@@ -570,7 +529,7 @@ class MemoryManager(Part):
                 ``prompt_confidence``.
             fold: Show identical texts once and near-duplicates last; False to show each separately.
             diverse: Prefer memories with different meanings over the best matches, so several
-                agents' reports of the same thing take up only one place.
+                agents' reports of the same thing do not crowd out other results.
             wait: As for ``retrieve``.
             record: Record in the event log which memories the block shows.
             filters: Return only memories that match; see ``Filtering``. ``without`` excludes
@@ -626,51 +585,47 @@ class MemoryManager(Part):
     ) -> Retrieval:
         """Find the memories that are relevant to a query, best first.
 
-        Any text in any language is a valid query; there is no special syntax.
-
         Args:
-            query: The query, in natural language.
-            k: Maximum number of hits to return, 1 to 10,000. If None, the number depends on the
-                query: more hits are returned for a list, a count, a comparison, a sequence or a
-                summary (see ``RetrieveConfig``). A larger ``k`` only appends hits. The earlier hits
-                and their order stay the same, though they may list more ids in ``folded``.
+            query: The query, in any natural language; there is no special syntax.
+            k: Maximum number of hits, 1 to 10,000. If None, the number depends on the query: more
+                hits are returned for a list, a count, a comparison, a sequence or a summary (see
+                ``RetrieveConfig``). A larger ``k`` only appends hits, though earlier hits may list
+                more ids in ``folded``.
             match: ``"auto"`` ranks memories first if the query contains their key or an alias;
                 ``"names"`` returns only those memories; ``"text"`` ignores keys and aliases.
             as_of: Return only memories that were valid at this moment, including any that have
                 since been superseded, with their text at that time.
-            known_at: Return what this call would have returned at this moment, based on what had
-                been recorded by then, including memories that have since been forgotten. Memories
-                that have been erased, or that are or were in quarantine, are not included. When
-                combined with ``as_of``, the call returns what was known at this moment about the
-                moment in ``as_of``. The query is not logged. A memory whose text has since changed
-                is found by word search but not by semantic search.
+            known_at: Return what this call would have returned at this moment, including memories
+                that have since been forgotten, but not memories that have been erased or that are
+                or were in quarantine. With ``as_of``, return what was known at this moment about
+                the moment in ``as_of``. The query is not logged. A memory whose text has since
+                changed is found by keyword search but not by semantic search.
             min_score: Drop hits below this score, [0, 1].
             min_confidence: Return nothing if the probability that the hits contain an answer is
-                below this value, [0, 1], as it is for greetings, thanks and unrelated questions.
+                below this value, [0, 1]. The probability is low for greetings, thanks and unrelated
+                questions.
             cutoff: Drop hits whose score is below this fraction of the best score, [0, 1].
             tokens: Return only as many hits, in order, as fit within this many tokens. For a long
                 memory, only the ``passage`` relevant to the query is counted; see
                 ``RetrieveConfig.long``.
-            count_tokens: Callable that counts the tokens in a text. None selects the tokenizer of a
-                local embedder, such as the default embedder, or otherwise an estimate based on the
-                characters in the text.
+            count_tokens: A callable that counts the tokens in a text. None selects the tokenizer of
+                a local embedder, such as the default one; for other embedders, tokens are estimated
+                from characters.
             include_superseded: Also return superseded memories. Questions about the past may return
                 them anyway.
             include_archived: Also return archived memories. An archived memory is returned anyway
                 if the query contains its key or an alias.
             include_quarantined: Also return unapproved memories from untrusted sources.
             fold: Return a single hit for all memories from the same speaker that differ only in
-                case, spacing, filler words or the final period; False to return each memory
-                separately.
-            wait: Maximum number of seconds, up to a day, to wait for semantic search to include
-                recently added memories. The call waits for the newest memories in the namespace or
-                in ``session``, up to 1,024 memories and 16,384 characters, which are embedded
-                before all others. Memories that are not embedded in time are found only by word
-                search and are reported in ``missing``. With 0, the call does not wait and reports
-                such memories only if they are the majority.
+                case, spacing, filler words or the final period; False to return each separately.
+            wait: Maximum number of seconds, up to a day, to wait until the newest memories in the
+                namespace or in ``session`` (up to 1,024 memories and 16,384 characters) are
+                embedded, so semantic search can find them. Memories that are not embedded in time
+                are found only by keyword search and are reported in ``missing``; with 0, they are
+                reported only if they are the majority.
             record: Record in the event log which memories were retrieved.
             shared: Also search scopes that other namespaces share with this one (see
-                ``scopes.share``). This does not apply with ``known_at``, ``as_of`` or ``session``.
+                ``scopes.share``), unless ``known_at``, ``as_of`` or ``session`` is given.
                 ``Hit.shared`` marks such hits.
             filters: Return only memories that match: ``scope``, ``within``, ``kind``, ``tag`` and
                 more; see ``Filtering``.
@@ -728,21 +683,19 @@ class MemoryManager(Part):
 
         For a memory longer than 1,000 characters (``RetrieveConfig.long``), the block shows only
         the one or two relevant passages, with ``…`` in place of omitted text. A shorter memory is
-        shortened only if it would not fit otherwise. With a very small budget, the notice is
-        shorter. Below about 40 tokens, the block is empty and a warning is logged.
+        shortened only if it would not fit otherwise. If ``tokens`` is very small, the notice is
+        shorter; below about 40, the block is empty and a warning is logged.
 
         Args:
             query: The query, in natural language.
-            k: Maximum number of memories to show, 1 to 10,000. If None, the number depends on the
-                query; if the answer's confidence is at most 0.5, only two memories and any others
-                of similar confidence are shown.
+            k: Maximum number of memories, 1 to 10,000. If None, the number depends on the query; if
+                the answer's confidence is at most 0.5, only two memories and any others of similar
+                confidence are shown.
             tokens: Maximum number of tokens in the whole block, >= 1; None for no limit. If the
                 query needs several memories, less of each is shown; see ``RetrieveConfig.passage``.
-            count_tokens: Callable that counts the tokens in a text. None selects the tokenizer of a
-                local embedder, such as the default embedder, or otherwise an estimate based on the
-                characters in the text.
+            count_tokens: As for ``retrieve``.
             show_ids: Whether to show the id of each memory.
-            options: Any other arguments of ``retrieve``, such as ``scope`` or ``min_score``. Here,
+            options: Any other arguments of ``retrieve``, such as ``scope``. Here,
                 ``min_confidence`` defaults to ``prompt_confidence``.
 
         Returns:
@@ -792,14 +745,13 @@ class MemoryManager(Part):
         """List memories in order, without ranking.
 
         Args:
-            status: ``active`` (the default), ``superseded``, ``archived``, ``forgotten``,
-                ``quarantined``, or several of these.
+            status: One or more of ``active`` (the default), ``superseded``, ``archived``,
+                ``forgotten`` and ``quarantined``.
             order: ``arrival``, or ``occurred`` to sort by ``occurred_at``.
             newest_first: Reverse the order.
             limit: Maximum number of memories to return, 1 to 1,000,000.
             offset: Number of memories to skip, >= 0.
-            as_of: As for ``retrieve``; unless ``status`` is given, superseded memories are
-                included.
+            as_of: As for ``retrieve``; superseded memories are included unless ``status`` is given.
             known_at: As for ``retrieve``.
             filters: See ``Filtering``.
         """
@@ -837,14 +789,6 @@ class MemoryManager(Part):
         Returns:
             The memory; None if the slot is empty. Forgotten, quarantined and expired memories never
             fill a slot.
-
-        >>> import tempfile
-        >>> from memento import MemoryManager
-        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
-        ...     vim = memory.add("Rami uses Vim", key="rami/editor")
-        ...     helix = memory.add("Rami uses Helix", key="rami/editor")
-        ...     memory.value("rami/editor").text, memory.value("rami/shell")
-        ('Rami uses Helix', None)
         """
         slot = slots.slot_of(self._view, key, scope)
         now = self._view.engine.now()
@@ -893,24 +837,23 @@ class MemoryManager(Part):
             add_aliases: Aliases to add.
             remove_aliases: Aliases to remove.
             tier: The tier to move the memory to.
-            lock: ``user`` protects the memory from all changes until it is unlocked, removes its
-                expiry and defers feedback on it. With ``promoted``, the memory can be changed, but
-                only the user can replace it until two verdicts from different days or sources
+            lock: ``user`` protects the memory from all changes except erasure until it is unlocked,
+                removes its expiry and defers feedback on it. ``promoted`` allows changes, but only
+                the user can replace the memory until two verdicts from different days or sources
                 report that it is wrong. None unlocks the memory. Only the user's memories can be
-                locked, and at most 100 of them can have the lock ``user``. ``store.erase`` also
-                removes locked memories.
+                locked, and at most 100 of them with ``user``.
             source: Trust class of the person or program that makes the change; None for the user.
-                From then on, the memory is trusted no more than this source is. If the user changes
+                The memory cannot be trusted more than this source from then on. If the user changes
                 the text of an accepted memory, its trust class becomes ``user``.
 
         Returns:
             The memory in its current state.
 
         Raises:
+            InvalidInput: If the memory is forgotten.
             LockedMemory: If the user locked the memory and ``lock`` does not unlock it.
             TooManyLocks: If 100 memories are already locked.
-            InvalidInput: If an argument is invalid, or the memory is forgotten.
-            UntrustedSource: If ``source`` is untrusted or less trusted than the memory; or if a
+            UntrustedSource: If ``source`` is untrusted or less trusted than the memory, or if a
                 memory from an untrusted source would become a rule or be pinned.
         """
         corrections = {
@@ -945,34 +888,24 @@ class MemoryManager(Part):
 
         The old memory is superseded and stays in the history; ``undo`` restores it. The new memory
         inherits the scope, session, key, aliases, kind, importance, tier, tags, metadata and
-        speaker. It also inherits a rule's condition and, unless the text gives a different date, a
-        plan's due date. To fix a typo, use ``update``, which changes the memory in place.
+        speaker, as well as a rule's condition and, unless the text gives a different date, a plan's
+        due date. To fix a typo, use ``update``, which changes the memory in place.
 
         Args:
             id: Id of the memory; it must be active.
             text: The correct statement.
             source: Source of the correction; None for the user. If the source is untrusted, the new
                 memory is quarantined and replaces the old one once approved. If it is less trusted
-                than the old memory, both memories remain active until the user resolves the
-                conflict.
+                than the old memory, both remain active until the user resolves the conflict.
             occurred_at: When the statement became true (timezone-aware); None for now.
 
         Returns:
             The new memory.
 
         Raises:
-            InvalidInput: If an argument is invalid, or the memory is not active, has expired, or
-                already has this text.
+            InvalidInput: If the memory is not active, has expired, or already has this text.
             LockedMemory: If a lock protects the memory from this source.
             SecretFound, UntrustedSource: As for ``add``.
-
-        >>> import tempfile
-        >>> from memento import MemoryManager
-        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
-        ...     wrong = memory.add("Rami lives in Rome", tags=["home"])
-        ...     right = memory.correct(wrong.id, "Rami lives in Oslo")
-        ...     right.tags, memory.get(wrong.id).status.value
-        (('home',), 'superseded')
         """
         return changes.correct(self._view, id, text, source=source, occurred_at=occurred_at)
 
@@ -1003,20 +936,20 @@ class MemoryManager(Part):
         is interrupted, repeat it to hide the rest. Memories added during the call are not included.
 
         Args:
-            filters: See ``Filtering``. As a safeguard, at least one filter is required;
+            filters: See ``Filtering``. At least one filter is required, as a safeguard;
                 ``within=""`` matches everything.
 
         Returns:
             Ids of the hidden memories, in order of arrival, for use with ``restore``.
 
         Raises:
-            InvalidInput: If a filter is invalid, or no filter is given.
             LockedMemory: If the user locked one of the memories; nothing is hidden. Exclude it with
                 ``without``, or unlock it.
         """
         if all(value is None for value in filters.values()):
             raise InvalidInput(
-                "filters", 'no filters given; pass at least one, or within="" for all memories'
+                "filters",
+                'no filters were specified; pass at least one, or within="" for all memories',
             )
         now = self._view.engine.now()
         asked = self._view.looked(filtering(now, filters, MemoryManager.forget_many))
@@ -1045,15 +978,15 @@ class MemoryManager(Part):
     ) -> Undone:
         """Undo a change, except where later changes depend on it.
 
-        Each memory that the change altered returns to its earlier state, and each memory that it
-        added is forgotten; the same applies to links. An undo is itself a change, so undoing it
-        redoes the original. Memories that were approved or rejected return to quarantine. Erasures
-        and feedback cannot be undone.
+        Memories and links that the change altered return to their earlier state. Memories that it
+        added are forgotten, and links that it added are removed. An undo is itself a change, so
+        undoing it redoes the original. Memories that were approved or rejected return to
+        quarantine. Erasures and feedback cannot be undone.
 
-        A memory is left unchanged and listed in ``Undone.left`` in any of these cases: a later
-        change altered it, another memory now fills its slot, its successor is hidden or no longer
-        exists, it would leave quarantine, the user locked it and the lock itself is not being
-        undone, or it would become the 101st locked memory.
+        ``Undone.left`` lists memories that were left unchanged because a later change altered them,
+        another memory now fills their slot, their successor is hidden or no longer exists, they
+        would leave quarantine, the user locked them (and the lock itself is not being undone), or
+        they would exceed the limit of 100 locked memories.
 
         Args:
             change: Number of the change; see ``changes.list``.
@@ -1065,24 +998,11 @@ class MemoryManager(Part):
             InvalidInput: Unless exactly one of ``change`` and ``run`` is given.
             NothingToUndo: If the change does not exist, was already undone, or affected only
                 memories that no longer exist.
-
-        >>> import tempfile
-        >>> from memento import MemoryManager
-        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
-        ...     old = memory.add("Rami uses Vim", key="rami/editor")
-        ...     new = memory.add("Rami uses Helix", key="rami/editor")
-        ...     done = memory.undo(memory.changes.list()[0].number)
-        ...     memory.value("rami/editor").text, memory.get(new.id).status.value
-        ('Rami uses Vim', 'forgotten')
         """
         return changes.undo(self._view, change, run=run, force=force)
 
     def flush(
-        self,
-        *,
-        wait: bool = False,
-        timeout: float | None = None,
-        progress: Progress | None = None,
+        self, *, wait: bool = False, timeout: float | None = None, progress: Progress | None = None
     ) -> bool:
         """Write the short tier's snapshot and, optionally, wait for the indexes.
 
@@ -1092,8 +1012,8 @@ class MemoryManager(Part):
             wait: Wait until every memory in the store is embedded and indexed.
             timeout: Maximum number of seconds to wait, up to a day; None for no limit.
             progress: With ``wait``, called about every half second with the number of this
-                namespace's memories that have been indexed since the call began and the total to be
-                indexed; see ``memento.protocols.Progress``.
+                namespace's memories indexed since the call began and the total; see
+                ``memento.protocols.Progress``.
 
         Returns:
             False if work remains because the timeout expired or an index is not working (see
@@ -1109,66 +1029,66 @@ class MemoryManager(Part):
         )
 
     def close(self) -> None:
-        """Close the store for all views of this manager. Calling this method again does nothing.
+        """Close the store for all views of this manager; calling this again does nothing.
 
-        Other managers that this process has opened on the same folder stay open. The files are
-        closed when the last manager is closed.
+        Other managers that this process opened on the same folder stay open, and the files are
+        closed with the last of them.
         """
         self._view.hold.close()
 
     @property
     def changes(self) -> Changes:
-        """Changes to memories: list them, compare two moments, or see a memory's history."""
+        """Methods that list changes, compare two moments and show a memory's history."""
         return changes.Changes(self._view)
 
     @property
     def documents(self) -> Documents:
-        """Documents of any length, stored in parts."""
+        """Methods that store documents of any length in parts."""
         return documents.Documents(self._view)
 
     @property
     def feedback(self) -> Feedback:
-        """Feedback on memories, and the belief and strength computed from it."""
+        """Methods that rate memories and report the resulting belief and strength."""
         return feedback.Feedback(self._view)
 
     @property
     def insight(self) -> Insight:
-        """Overviews: timelines, snapshots, lineage, dossiers, health and chains of evidence."""
+        """Methods for timelines, snapshots, lineage, dossiers, health and chains of evidence."""
         return insight.Insight(self._view)
 
     @property
     def quarantine(self) -> Quarantine:
-        """Memories from untrusted sources: list, approve or reject them, or hide a whole source."""
+        """Methods that list, approve and reject memories from untrusted sources."""
         return quarantine.Quarantine(self._view)
 
     @property
     def rules(self) -> Rules:
-        """An agent's standing instructions: add rules and build the policy for a prompt."""
+        """Methods that store an agent's rules and compile them for its prompt."""
         return rules.Rules(self._view)
 
     @property
     def scopes(self) -> Scopes:
-        """Scopes in which memories apply: list, define, merge and share them."""
+        """Methods that list, define, merge and share the scopes in which memories apply."""
         return scopes.Scopes(self._view)
 
     @property
     def sessions(self) -> Sessions:
-        """Work sessions: start, checkpoint, resume and end them."""
+        """Methods that start, checkpoint, resume and end work sessions."""
         return sessions.Sessions(self._view)
 
     @property
     def sleep(self) -> Sleep:
-        """Maintenance: tidy up the store, list stale memories, and archive memories."""
+        """Methods that tidy up the store, list stale memories and archive memories."""
         return sleep.Sleep(self._view)
 
     @property
     def slots(self) -> Slots:
-        """Keys with one value at a time: their history and conflicts."""
+        """Methods for keys that have one value at a time: their history and conflicts."""
         return slots.Slots(self._view)
 
     @property
     def store(self) -> Store:
-        """The store itself: statistics, backup, export, erasure, checks and reindexing."""
+        """Methods for the whole store, such as statistics, backup, export, erasure and checks."""
         return store.Store(self._view)
 
     def __enter__(self) -> Self:

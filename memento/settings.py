@@ -60,7 +60,8 @@ class Setting:
     Attributes:
         name: Its name, such as ``short.capacity``.
         value: Its value.
-        source: Where it comes from: ``default``, a file, ``environment``, or a preset chosen there.
+        source: Where it comes from: ``default``, a file, ``environment``, or a preset specified
+            there.
     """
 
     name: str
@@ -78,7 +79,7 @@ class Settings:
     """The settings in effect for a store.
 
     Attributes:
-        config: All of them, as ``MemoryManager`` takes them.
+        config: All of them, as passed to ``MemoryManager``.
         each: One by one, with their sources.
     """
 
@@ -90,11 +91,11 @@ def load(root: str | Path | None = None, environ: Mapping[str, str] | None = Non
     """Read the settings of a store from its files and the environment.
 
     Args:
-        root: The store folder, which need not exist; None to leave out the file of a store.
+        root: The store folder, which need not exist; None to ignore the store's file.
         environ: The environment; None for that of the process.
 
     Raises:
-        InvalidSetting: If a file or a variable holds what is no setting or cannot be one.
+        InvalidSetting: If a file or a variable contains an unknown setting or an invalid value.
 
     >>> load(environ={"MEMENTO_LONG_INDEX": "exact"}).config.long_index
     'exact'

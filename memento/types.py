@@ -43,7 +43,7 @@ for type checkers: a misspelt name is an error before the program runs."""
 
 
 class Tier(StrEnum):
-    """The part of the store that a memory is in."""
+    """The part of the store in which a memory is kept."""
 
     SHORT = "short"
     """The newest turns of a session, in a ring buffer in RAM."""
@@ -87,7 +87,7 @@ class Status(StrEnum):
 
 
 class Trust(StrEnum):
-    """Trust class of a memory's source, which determines how far the memory is trusted.
+    """Trust class of a memory's source, which determines how much the memory is trusted.
 
     The user is trusted most, followed by the agent; the other three are trusted equally.
     """
@@ -475,33 +475,31 @@ class Hit:
         memory: The memory.
         score: Relevance within this answer, [0, 1]; larger is better.
         confidence: Estimated probability that this memory answers the query, [0, 1].
-        terms: Contribution of each piece of evidence to the score, before scaling. Also contains
-            ``use``, ``belief``, ``worth``, ``associated`` and ``levelled``, in nats, which affect
-            the order but not the score.
+        terms: Contribution of each piece of evidence to the score, before scaling. ``use``,
+            ``belief``, ``worth``, ``associated`` and ``levelled`` (in nats) affect only the order,
+            not the score.
         ranks: The searches that found this memory, each with the memory's rank in the results (1 is
             first).
-        folded: Ids of near-identical memories that this hit stands for.
-        passage: The relevant part of a long text, if the answer has a token budget and only this
-            part was counted; otherwise None. ``…`` marks omitted text.
+        folded: Ids of near-identical memories that this hit represents.
+        passage: The relevant part of a long text, if there was a token budget and only this part
+            was counted; otherwise None. ``…`` marks omitted text.
         signs: The values from which the confidence is computed: ``cosine`` to the query; ``cover``,
             the share of the query's words in the memory, weighted by rarity; ``share`` of the
             evidence of all candidates; ``fit``, the share of the greatest possible evidence;
             ``unknown``, the share of the query's words that no memory contains; ``noise``, the
             cosine expected for the nearest of the same number of unrelated memories.
         newer: Id of a newer memory about the same thing, which may have replaced it, or None.
-        until: If every statement learned from this message has been superseded, the time when the
-            last of them was superseded, UTC; ``newer`` is then the memory that superseded it.
-            Otherwise, None.
-        belief: Estimated probability that the memory is right, (0, 1), from its source and the
-            feedback on it; see ``feedback.belief``. None in the results of a query about an earlier
-            moment (``known_at``).
-        fading: Whether it has faded because it has not been used for a long time. A faded memory is
-            still as easy to find as any other.
-        beside: The first hits of the same answer, for use by ``feedback``; not displayed.
+        until: If all statements learned from this message have been superseded, when the last of
+            them was, UTC; ``newer`` is then the memory that superseded it. Otherwise, None.
+        belief: Estimated probability that the memory is correct, (0, 1), based on its source and
+            feedback; see ``feedback.belief``. None for queries with ``known_at``.
+        fading: Whether it has faded because it has not been used for a long time. This does not
+            affect how easily it is found.
+        beside: The first hits in the same result, for use by ``feedback``; not displayed.
         conflicts: Ids of memories among the sixteen best hits that contradict it; see
             ``slots.conflicts``.
-        shared: Whether it is shared by another namespace, in which case ``memory.namespace``
-            identifies that namespace.
+        shared: Whether it is shared by another namespace, which ``memory.namespace`` then
+            identifies.
     """
 
     memory: Memory
@@ -581,7 +579,7 @@ class Hit:
         parts = [
             ", ".join(filter(None, told)),
             f"found by {ranks}" if ranks else "",
-            f"stands for {len(self.folded)} more with the same content" if self.folded else "",
+            f"represents {len(self.folded)} more with the same content" if self.folded else "",
             f"a newer one exists: {self.newer}" if self.newer else "",
             f"in conflict with {', '.join(self.conflicts)}" if self.conflicts else "",
         ]
@@ -637,14 +635,14 @@ def _cells(rank: int, hit: Hit) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Retrieval(Sequence[Hit]):
-    """The result of ``retrieve``: hits, best first, with information about the search.
+    """The result of ``retrieve``: hits, best first, and information about the search.
 
     Attributes:
         query: The original query.
         hits: The hits, best first.
-        missing: The parts of the search that were unavailable, each with the reason. A part is a
-            tier or ``reranker``. Also contains ``long`` while most memories are not yet embedded
-            and are found only by word search, and ``ledger`` if damaged memories were omitted.
+        missing: The parts of the search that were unavailable, each with the reason: a tier or
+            ``reranker``; ``long`` also while most memories are not yet embedded and are found only
+            by keyword search; ``ledger`` if damaged memories were omitted.
         confidence: Estimated probability that the hits contain an answer, [0, 1]; 0 if there are
             none.
         took: Duration of each stage in seconds: ``embed`` (the query), ``rank``, ``read`` (the
@@ -730,7 +728,7 @@ class Retrieval(Sequence[Hit]):
         return "\n\n".join([*blocks, self.sure()])
 
     def sure(self) -> str:
-        """Describe how likely it is that an answer is among the hits."""
+        """Describe how likely the hits are to contain an answer."""
         found = f"{self.confidence:.0%} sure that an answer is among them"
         return found if self.hits else "nothing found"
 
@@ -757,11 +755,11 @@ class Version:
     """One state of a memory.
 
     Attributes:
-        version: Number of that state, from 1.
+        version: Number of this state, from 1.
         text: Its text.
         status: Its status.
         tier: Its tier.
-        until: When the next state replaced it, UTC; None for the current state.
+        until: When it was replaced by the next state, UTC; None for the current state.
         reason: Why this state ended, as a value of ``Reason``. The content changed: ``updated``,
             ``merged``, ``replaced``, ``moved``. The status changed: ``superseded``, ``archived``,
             ``unarchived``, ``forgotten``, ``disowned`` (forgotten with its source, or because its
@@ -826,7 +824,7 @@ class Change:
         kind: The method that was called, such as ``add``, ``correct`` or ``forget_many``.
         by: Trust class of the caller.
         run: Number of the call's first change if the call made several changes; otherwise, None.
-        rev_from: First revision number of the namespace that it used.
+        rev_from: First of the namespace's revision numbers that it used.
         rev_to: Last revision number that it used. Less than ``rev_from`` for a sleep that only
             replayed memories or scaled down links, and for the undo of such a sleep.
         changed: Ids of the memories that it changed, in order of arrival; for a sleep that changed
@@ -859,7 +857,7 @@ class Undone:
     Attributes:
         changes: Numbers of the changes that this call made, in order; to redo, undo one of them.
             Empty if nothing was undone.
-        undone: Numbers of the changes that were undone, in the order in which they were undone.
+        undone: Numbers of the changes that were undone, in order.
         memories: Ids of the memories that were reverted or hidden, or whose replay or scaled links
             were undone, in order of arrival.
         left: Ids of memories that were not changed, each with the number of the change that
@@ -889,7 +887,7 @@ class Diff:
         archived: Memories that were archived.
         forgotten: Memories that were hidden.
         restored: Memories that are active again.
-        more: Id to pass as ``after`` to compare the remaining memories; None if none remain.
+        more: Id to pass as ``after`` to compare the remaining memories; None if there are no more.
     """
 
     since: datetime
@@ -939,17 +937,17 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """How likely a memory is to be right, given its source and feedback.
+    """How likely a memory is to be correct, given its source and feedback.
 
     Attributes:
         id: Identifier of the memory.
-        mean: Estimated probability that it is right, (0, 1).
+        mean: Estimated probability that it is correct, (0, 1).
         prior: The same probability before any feedback: 0.8 for the user, 0.67 for an agent, 0.5
             for others.
-        supporting: Evidence that it is right, as a count > 0.
+        supporting: Evidence that it is correct, as a count > 0.
         opposing: Evidence that it is wrong, as a count > 0.
-        evidence: All feedback on it, oldest first, including feedback without effect (from tools,
-            the web and imports) and retracted feedback.
+        evidence: All feedback on it, oldest first, including retracted feedback and feedback that
+            has no effect (from tools, the web and imports).
     """
 
     id: str
@@ -968,17 +966,19 @@ class Strength:
 
     Attributes:
         id: Identifier of the memory.
-        uses: Weighted number of uses, >= 0: each use counts 1, and being shown counts 0.1.
+        uses: Weighted number of uses, >= 0: each use counts as 1, and each time it was shown as
+            0.1.
         used_at: When it was last used, UTC; None if never.
         need: Odds that it will be needed, >= 0, estimated from how often and how recently it was
             used.
         use: The effect of ``need`` on ranking, nats, [0, 2); 0 if it was never used.
-        retention: Share that is still remembered, [0, 1]. It falls with each day on which the
+        retention: Fraction that is still retained, [0, 1]. It falls with each day on which the
             namespace was used but the memory was not.
-        stability: Number of such days after which 37 % remains. It grows with each spaced use.
+        stability: Number of such days after which 37 % is retained. It grows with each use after an
+            interval.
         short: Short-term strength, [0, 2]; fades within weeks.
         long: Long-term strength, >= 0; grows from the short-term strength.
-        worth: Mean outcome of the answers that it contributed to, [-1, 1]; 0 if unknown.
+        worth: Mean outcome of the answers it contributed to, [-1, 1]; 0 if unknown.
     """
 
     id: str

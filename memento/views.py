@@ -20,13 +20,7 @@ from memento.base.lazy import later
 from memento.base.plain import plain
 from memento.base.scopes import parse_scope
 from memento.base.spans import traced
-from memento.check import (
-    Limits,
-    check_count,
-    check_flag,
-    check_id,
-    check_metadata,
-)
+from memento.check import Limits, check_count, check_flag, check_id, check_metadata
 from memento.errors import InvalidInput, NotFound, TurnErased
 from memento.holding import Hold
 from memento.ledger import changes, copies, memories, past
@@ -34,17 +28,7 @@ from memento.ledger.contract import Session, Work
 from memento.ledger.filters import Filtering, check_known_at, filtering
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, sound, to_memory
-from memento.types import (
-    Draft,
-    Kind,
-    Match,
-    Memories,
-    Memory,
-    Retrieval,
-    SlotValue,
-    Tier,
-    Trust,
-)
+from memento.types import Draft, Kind, Match, Memories, Memory, Retrieval, SlotValue, Tier, Trust
 from memento.write import change
 from memento.write.remember import refuse_copies
 from memento.write.steps import Change, Run
@@ -357,12 +341,7 @@ class View:
         )
 
     def searched(
-        self,
-        search: Callable[[], Retrieval],
-        *,
-        wait: float,
-        sessions: Sequence[str],
-        record: bool,
+        self, search: Callable[[], Retrieval], *, wait: float, sessions: Sequence[str], record: bool
     ) -> Retrieval:
         """Search once earlier memories are embedded, or the time to wait is over."""
         engine = self.engine

@@ -310,7 +310,7 @@ def cli() -> str:
         "# Command line\n",
         MADE,
         f"```text\nmemento {memento.__version__}\n\n{words}\n```\n",
-        f"{CLI_WORDS}Kinds are {kinds}.\n",
+        f"{CLI_WORDS}The kinds are {kinds}.\n",
     ]
     for name, command in group.commands.items():
         for inner, one in getattr(command, "commands", {"": command}).items():

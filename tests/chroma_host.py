@@ -39,7 +39,7 @@ class ChromaHost:
 
     def start(self):
         """Start it and wait until it answers."""
-        code = "from chromadb.cli.cli import app; app()"
+        code = "import sys; from chromadb_rust_bindings import cli; cli(sys.argv)"
         args = ["run", "--path", self.folder, "--port", self.port, "--host", "127.0.0.1"]
         self.process = subprocess.Popen(
             [sys.executable, "-c", code, *map(str, args)],
@@ -79,7 +79,7 @@ class ChromaHost:
 class Stub(http.server.ThreadingHTTPServer):
     """Answers each path of the API with fixed JSON; others are not found."""
 
-    def __init__(self, answers):
+    def __init__(self, answers, port=0):
         self.seen = []
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -96,7 +96,7 @@ class Stub(http.server.ThreadingHTTPServer):
             def log_message(self, *_):
                 """Say nothing."""
 
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(("127.0.0.1", port), Handler)
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     @property

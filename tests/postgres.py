@@ -101,6 +101,12 @@ class Server:
         self.stop()
         shutil.rmtree(self.folder)
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.remove()
+
     def _run(self, name, *args):
         subprocess.run(
             [self.bin / name, *map(str, args)],

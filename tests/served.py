@@ -7,10 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from memento.serve.app import Service, Settings, application
-from memento.serve.limits import Limits
 from memento.serve.running import listening, place_of, server_of
 
-ALONE = Settings(tokens=False, limits=Limits(readers=4))
+ALONE = Settings(tokens=False)
 
 
 @contextmanager

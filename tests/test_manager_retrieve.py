@@ -209,7 +209,7 @@ def test_near_identical_ones_fold(memory, clock):
     ids = {memory.add("tea is ready", occurred_at=clock() + n * HOUR).id for n in range(3)}
     (hit,) = memory.retrieve("tea")
     assert {hit.id, *hit.folded} == ids
-    assert "stands for 2 more with the same content" in hit.explain()
+    assert "represents 2 more with the same content" in hit.explain()
 
 
 class TestWhoAnswersByMeaning:

@@ -200,7 +200,7 @@ class MementoCrewMemory(Memory):
 
         As in ``MemoryManager.recall``, identical texts from several agents are returned once, and
         near-duplicates and mere questions come last. Memories that differ in meaning are preferred,
-        so one fact in different words takes only one place.
+        so one fact in different words does not crowd out others.
 
         Args:
             query: Any text.
@@ -209,7 +209,7 @@ class MementoCrewMemory(Memory):
             categories: Only records in at least one of these categories.
             limit: Maximum number of matches, 1 to 10,000.
             depth: Ignored: both of CrewAI's depths search every tier, without an LLM.
-            source: Who is asking; their private memories are included.
+            source: The source that is asking; its private memories are included.
             include_private: Whether to include everyone's private memories, even identical ones.
 
         Returns:
@@ -324,8 +324,7 @@ class MementoCrewMemory(Memory):
 
         If one of ``record_ids`` is a piece of a long text, the other pieces are hidden with it.
 
-        Returns:
-            How many.
+        Returns: Number of records hidden.
 
         Raises:
             ReadOnlyStore: If this memory is read-only.
@@ -343,7 +342,7 @@ class MementoCrewMemory(Memory):
         super().reset(scope)
 
     def reset_all(self) -> None:
-        """Hide everything in the manager's namespace, whatever the root.
+        """Hide everything in the manager's namespace, regardless of the root.
 
         Raises:
             ReadOnlyStore: If this memory is read-only.

@@ -85,7 +85,7 @@ class MementoStorage:
     def save(self, records: list[Record]) -> None:
         """Store records in one transaction; they are on disk when this returns.
 
-        A record whose id is taken replaces the existing one, deleted or not.
+        A record with an existing id replaces that record, even if it was deleted.
 
         Raises:
             InvalidInput: If a record cannot be accepted; none was stored.
@@ -161,7 +161,7 @@ class MementoStorage:
         older_than: datetime | None = None,
         metadata_filter: dict[str, Any] | None = None,
     ) -> int:
-        """Forget the records that match all conditions given, and return how many.
+        """Forget the records that match all conditions, and return their number.
 
         If a record is a piece of a long text, the other pieces are forgotten with it.
         """

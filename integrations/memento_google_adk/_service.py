@@ -30,7 +30,7 @@ _conversation: ContextVar[Session | None] = ContextVar("memento_google_adk", def
 
 
 class MementoPreloadTool(PreloadMemoryTool):
-    """ADK's own ``PreloadMemoryTool``, which also tells the service the current conversation.
+    """ADK's own ``PreloadMemoryTool``, which also passes the current conversation to the service.
 
     This allows follow-up questions to be understood and avoids repeating what the conversation
     already shows.
@@ -78,7 +78,7 @@ class MementoMemoryService(BaseMemoryService):
         self._memory = AgentMemory(manager, namespace=_labels, **options)
 
     async def add_session_to_memory(self, session: Session) -> None:
-        """Store the events of a session that are new."""
+        """Store the new events in a session."""
         await self._keep(session.app_name, session.user_id, session.events, session.id)
 
     async def add_events_to_memory(
@@ -106,7 +106,7 @@ class MementoMemoryService(BaseMemoryService):
         memories: Sequence[MemoryEntry],
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Store single memories, as the agent's word."""
+        """Store single memories as statements by the agent."""
         drafts = [
             Draft(
                 _text(one.content),
@@ -123,7 +123,7 @@ class MementoMemoryService(BaseMemoryService):
     async def search_memory(
         self, *, app_name: str, user_id: str, query: str
     ) -> SearchMemoryResponse:
-        """Find memories of all sessions of a user; nothing for thanks or a greeting."""
+        """Find memories from all of a user's sessions; thanks and greetings return nothing."""
         session = _conversation.get()
         hits = await self._memory.of((app_name, user_id)).afind(
             query if session is None else _turns(session.events),

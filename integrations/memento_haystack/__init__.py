@@ -2,7 +2,7 @@
 
 memory_hooks          for an ``Agent``: recalls before each model call, stores the conversation
 MementoDocumentStore  a document store: documents as memories, and all of Haystack's filters
-MementoRetriever      a component: finds documents by word search and semantic search
+MementoRetriever      a component: finds documents by keyword search and semantic search
 
 Importing this package before Haystack disables Haystack's telemetry, unless
 ``HAYSTACK_TELEMETRY_ENABLED`` is set.

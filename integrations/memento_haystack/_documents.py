@@ -61,13 +61,13 @@ class MementoDocumentStore:
         self._source = source
 
     def to_dict(self) -> dict[str, Any]:
-        """Write where the store is; the settings of the manager are not part of it."""
+        """Serialize the location of the store, without the manager's settings."""
         source = self._source if isinstance(self._source, str | None) else self._source.kind
         return written(self, self.manager, scope=self.scope, source=source, wait=self.wait)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Open the store that was written with ``to_dict``."""
+        """Open the store that was serialized with ``to_dict``."""
         return cls(**arguments(data))
 
     def count_documents(self) -> int:
@@ -128,13 +128,13 @@ class MementoDocumentStore:
         self.manager.forget_many(within=self.scope, where=MARK)
 
     def delete_by_filter(self, filters: dict[str, Any]) -> int:
-        """Hide the documents that match; return how many."""
+        """Hide matching documents, and return their number."""
         found = self.filter_documents(filters)
         self.delete_documents([one.id for one in found])
         return len(found)
 
     def update_by_filter(self, filters: dict[str, Any], meta: dict[str, Any]) -> int:
-        """Add to the metadata of the documents that match; return how many."""
+        """Add to the metadata of matching documents, and return their number."""
         found = self.filter_documents(filters)
         changed = [replace(one, meta={**one.meta, **meta}) for one in found]
         return self.write_documents(changed, DuplicatePolicy.OVERWRITE)

@@ -21,9 +21,9 @@ log = logging.getLogger("memento.haystack")
 class MementoRetriever:
     """Retrieves the documents of a ``MementoDocumentStore``, best first.
 
-    Word search and semantic search are combined, with the model of the store's manager; the query
-    requires no embedder. Irrelevant documents are omitted, so there may be fewer than ``top_k``.
-    The score is in [0, 1]. Parts that could not be searched are logged as warnings.
+    The retriever combines keyword and semantic search, using the model of the store's manager, so
+    the query requires no embedder. Irrelevant documents are omitted, so there may be fewer than
+    ``top_k``. The score is in [0, 1]. Parts that could not be searched are logged as warnings.
 
     Args:
         document_store: The document store to search.

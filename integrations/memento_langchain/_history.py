@@ -75,7 +75,9 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
             )
         super().__init__()
         if not isinstance(session_id, str) or not session_id.strip():
-            raise InvalidInput("session_id", f"must name a session, not {type_name(session_id)}")
+            raise InvalidInput(
+                "session_id", f"must be the name of a session, not {type_name(session_id)}"
+            )
         self.session_id = session_of(session_id)
         self._manager = manager
         self._window = ALL if window is None else check_count("window", window, most=ALL)
@@ -122,7 +124,7 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
             )
         except MementoError as error:
             _log.error(
-                "%d messages of session %r were not kept: %s",
+                "%d messages in session %r were not stored: %s",
                 len(messages),
                 self.session_id,
                 error,
@@ -175,7 +177,7 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
         named = [f"{name!r} {why}" for name, why in list(left_out.items())[:TOLD]]
         more = ["..."] if len(left_out) > TOLD else []
         _log.warning(
-            "%d messages of session %r are left out: %s",
+            "%d messages in session %r were left out: %s",
             len(left_out),
             self.session_id,
             "; ".join(named + more),
@@ -185,7 +187,7 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
         spelt, lost = spell(message)
         if lost:
             _log.warning(
-                "a message of session %r is kept changed: %s cannot be kept as it is",
+                "a message in session %r was stored with changes: %s cannot be stored as is",
                 self.session_id,
                 ", ".join(lost),
             )

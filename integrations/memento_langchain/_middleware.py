@@ -94,8 +94,9 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
     Inside another agent, the human messages are written by an LLM; see ``speaker``.
 
     If the store has an outage, such as a full disk, the agent continues without memory and an error
-    is logged, unless ``strict``; the turns of that time are stored with a later turn of the thread.
-    A closed or read-only store and an invalid label end the run with their typed error.
+    is logged, unless ``strict``; the turns missed in the meantime are stored along with a later
+    turn in the thread. A closed or read-only store and an invalid label end the run with their
+    typed error.
 
     With a checkpointer, messages that a failed run left in the thread are stored only if the model
     was called with them; other middleware may have rejected the rest.

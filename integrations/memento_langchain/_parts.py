@@ -94,7 +94,7 @@ def unpack(parts: Sequence[str]) -> dict[str, Any]:
     except zlib.error as error:
         raise ValueError(f"not packed: {error}") from error
     if not unpacking.eof:
-        raise ValueError(f"cut off, or larger than {MOST_BYTES:,} bytes")
+        raise ValueError(f"truncated, or larger than {MOST_BYTES:,} bytes")
     spelt: dict[str, Any] = json.loads(data)
     return spelt
 

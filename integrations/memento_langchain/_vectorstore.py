@@ -27,7 +27,7 @@ IMPORTANCE = 0.5
 
 
 class MementoVectorStore(VectorStore):
-    """Stores documents as memories and finds them by word search and semantic search.
+    """Stores documents as memories and finds them by keyword search and semantic search.
 
     A search first uses ``retrieve``. Like any vector store, it then adds the nearest other
     documents until there are ``k``. Scores are in [0, 1]; larger is better.
@@ -154,7 +154,8 @@ class MementoVectorStore(VectorStore):
         _refuse(kwargs)
         if ids is None:
             raise InvalidInput(
-                "ids", "no ids given; to delete all documents, use MemoryManager.forget_many"
+                "ids",
+                "no ids were specified; to delete all documents, use MemoryManager.forget_many",
             )
         if ids:
             self._manager.forget_many(ids=[*map(_kept, ids)], within=self._scope)

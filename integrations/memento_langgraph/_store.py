@@ -99,7 +99,7 @@ class IndexFields(TypedDict, total=False):
 
 
 class MementoStore(BaseStore):
-    """A durable ``BaseStore`` with time to live, which combines word search and semantic search.
+    """A durable ``BaseStore`` with time to live, which combines keyword search and semantic search.
 
     Args:
         manager: The manager that stores the items. Its embedder computes the vectors.
@@ -474,7 +474,7 @@ def _items(memories: Iterable[Memory]) -> Iterator[Memory]:
         elif _item_of(memory.id) == memory.id:
             yield memory
     if foreign:
-        logger.warning("%d memories are left out: no put of a store made them", foreign)
+        logger.warning("%d memories were left out because they were not stored with put", foreign)
 
 
 def _is_ours(memory: Memory) -> bool:

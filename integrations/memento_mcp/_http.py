@@ -55,7 +55,9 @@ class _Turn(asyncio.Lock):
     async def acquire(self) -> Literal[True]:
         """Wait for the turn; `Refused` if too many do."""
         if self.waiting >= MOST:
-            raise Refused(INTERNAL, f"{MOST} calls of this token wait; try again later")
+            raise Refused(
+                INTERNAL, f"{MOST} calls with this token are already waiting; try again later"
+            )
         self.waiting += 1
         try:
             return await super().acquire()

@@ -248,12 +248,12 @@ class Server:
                 self._stdout.write(text.encode() + b"\n")
                 self._stdout.flush()
             except (OSError, ValueError):  # the client is gone
-                log.debug("nobody read a response", exc_info=True)
+                log.debug("a response could not be delivered", exc_info=True)
 
     def _result(self, message: Json) -> Json:
         method, params = message["method"], message.get("params", {})
         if message.get("jsonrpc") != "2.0" or not isinstance(method, str):
-            raise Refused(REQUEST, "not a request of JSON-RPC 2.0")
+            raise Refused(REQUEST, "not a JSON-RPC 2.0 request")
         if params is None:
             params = {}
         if not isinstance(params, dict):
@@ -327,7 +327,7 @@ def _list(name: str, of: Callable[[Doors], list[Json]]) -> Callable[[Doors, Json
 
     def answer(doors: Doors, params: Json) -> Json:
         if params.get("cursor") is not None:
-            raise Refused(PARAMS, "lists have only one page")
+            raise Refused(PARAMS, "lists are not paginated")
         return {name: of(doors)}
 
     return answer

@@ -18,7 +18,7 @@ class MementoRecall:
 
     The memories that are relevant to the user's last message are added after it as a data item, for
     this call only: sessions do not store it, and everything before it stays the same, so providers
-    can cache it. While the model calls tools to answer one message, the item stays the same, too.
+    can cache it. The item also stays the same while the model calls tools to answer one message.
 
     Args:
         manager: The manager of the store to use.

@@ -61,7 +61,7 @@ class MementoCapability(AbstractCapability[Any]):
         request_context: ModelRequestContext,
         handler: WrapModelRequestHandler,
     ) -> ModelResponse:
-        """Add memories behind the user's last words, in this request only."""
+        """Add memories after the user's last message, in this request only."""
         messages = [*request_context.messages]
         turns = _turns(messages, tools=True)
         given = await self._memory.of(ctx).arecall(turns, ctx.conversation_id)

@@ -42,8 +42,8 @@ class MementoStore(MemoryStore):
 
     After each invocation, the turns of the user and the model are stored, each once. Tool output is
     not stored. Before each answer, the relevant memories of all sessions are retrieved. Pass
-    ``injection`` to Strands so that follow-up questions are understood and nothing is repeated that
-    the conversation still shows::
+    ``injection`` to Strands so follow-up questions are understood and memories that the
+    conversation still shows are not repeated::
 
         store = MementoStore(manager.of("acme", user), session="monday")
         memory = strands.memory.MemoryManager(stores=[store], injection=store.injection)
@@ -91,7 +91,7 @@ class MementoStore(MemoryStore):
 
     @property
     def injection(self) -> MemoryInjectionConfig:
-        """What to give Strands as ``injection``: it asks with the whole conversation."""
+        """The value for Strands' ``injection``, which searches with the whole conversation."""
         return MemoryInjectionConfig(max_entries=self.max_search_results, query=self._asked)
 
     def _asked(self, context: InjectionQueryContext, **_: Any) -> str | None:
@@ -123,7 +123,7 @@ class MementoStore(MemoryStore):
         ]
 
     async def add(self, content: str, metadata: dict[str, Any] | None = None) -> str:
-        """Store what the model's tool adds, as the agent's word; return its id."""
+        """Store what the model's tool adds as a statement by the agent, and return its id."""
         kept = await asyncio.to_thread(
             self._memory.manager.add,
             content,
@@ -136,7 +136,7 @@ class MementoStore(MemoryStore):
     async def add_messages(
         self, messages: list[Message], context: AddMessagesContext | None = None
     ) -> None:
-        """Store messages, each once, however often Strands tries."""
+        """Store messages, each once, no matter how often Strands retries."""
         numbers = None if context is None else context.sequence_numbers
         turns = [
             Turn(

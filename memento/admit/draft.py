@@ -130,11 +130,7 @@ def draft_of(item: str | Mapping[str, Any] | Draft) -> Draft:
 
 
 def admit(
-    draft: Draft,
-    *,
-    now: int,
-    limits: Limits,
-    secrets: Secrets | str = Secrets.REDACT,
+    draft: Draft, *, now: int, limits: Limits, secrets: Secrets | str = Secrets.REDACT
 ) -> Entry:
     """Turn a draft into an entry: check it, take the secrets out, count its words.
 

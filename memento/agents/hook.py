@@ -174,10 +174,7 @@ class _Told:
         if self._given.get("source") == "resume":
             return ""
         policy = self._memory.rules.policy(
-            scope=self._scope,
-            session=self._session,
-            tokens=POLICY_TOKENS,
-            tail_tokens=TAIL_TOKENS,
+            scope=self._scope, session=self._session, tokens=POLICY_TOKENS, tail_tokens=TAIL_TOKENS
         )
         if self._session is not None:
             self._seen.forget()
@@ -223,11 +220,7 @@ class _Told:
             [*reversed(before), said],
             k=MOST,
             record=False,
-            filters={
-                "scope": self._scope or None,
-                "kind": _KINDS,
-                "without": without or None,
-            },
+            filters={"scope": self._scope or None, "kind": _KINDS, "without": without or None},
         ).hits
         best = [hit for hit in found if hit.score >= NEAR * found[0].score]
         return [hit for hit in best if not seen.says(hit.text)]

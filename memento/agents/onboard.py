@@ -56,11 +56,7 @@ class Onboarded(NamedTuple):
 
 
 def onboard(
-    memory: MemoryManager,
-    folder: Path,
-    scope: str,
-    trust: Trust,
-    progress: Progress | None = None,
+    memory: MemoryManager, folder: Path, scope: str, trust: Trust, progress: Progress | None = None
 ) -> Onboarded:
     """Read a repository into a store.
 

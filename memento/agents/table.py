@@ -240,9 +240,7 @@ def _copilot(home: Path, run: Program) -> tuple[Edit, ...]:
 def _cursor(home: Path, run: Program) -> tuple[Edit, ...]:
     hooks = (
         Entry(
-            ("hooks", event),
-            {"command": run.hook("cursor", event), "timeout": SECONDS},
-            each=True,
+            ("hooks", event), {"command": run.hook("cursor", event), "timeout": SECONDS}, each=True
         )
         for event in _CURSOR
     )

@@ -206,7 +206,7 @@ def _remove_abandoned(litter: Path) -> None:
             for suffix in ("", *layout.BESIDE):
                 litter.with_name(litter.name + suffix).unlink(missing_ok=True)
     except OSError as error:
-        log.info("%s stays: %s", litter, error)
+        log.info("%s was left in place: %s", litter, error)
 
 
 @contextmanager

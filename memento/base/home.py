@@ -170,7 +170,7 @@ def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
         return Path(named) / "memento"
     home = os.path.expanduser("~")
     if not os.path.isabs(home):
-        raise _invalid("requires a folder for derived files; set MEMENTO_CACHE")
+        raise _invalid("no home folder was found for the cache; set MEMENTO_CACHE")
     return Path(home, "Library/Caches" if sys.platform == "darwin" else ".cache", "memento")
 
 

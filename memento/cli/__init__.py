@@ -1,4 +1,4 @@
-"""The ``memento`` command. Every subcommand makes one or two calls to ``MemoryManager``.
+"""The ``memento`` command. Each subcommand makes one or two calls to ``MemoryManager``.
 
 If ``memento`` is not on your PATH, use ``python -m memento`` instead.
 
@@ -8,9 +8,9 @@ undo; 4 the store cannot be used; 5 any other error; 130 interrupted. Errors are
 as a single line that explains what to do, or with ``--json`` as a JSON object with ``error`` and
 ``status``.
 
-With ``--json``, every command prints one object: a single item with its fields, or several items
-under a plural name (``memories``, ``hits``, ``changes``, ``sessions`` ...). ``notes`` lists
-messages about side effects, such as a memory that was replaced; it is absent if there are none.
+With ``--json``, every command prints a single object: either one item with its fields, or a list of
+items under a plural name (``memories``, ``hits``, ``changes``, ``sessions`` ...). Side effects,
+such as a memory that was replaced, are listed under ``notes``, if there are any.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from memento.agents.setup import Change, agents_of, carry_out, plan
 from memento.agents.table import AGENTS, Agent, Program
 from memento.base import home
 from memento.cli.mcp import Settings, doors_of, serve
-from memento.cli.options import Root, command, option
+from memento.cli.options import Root, argument, command, option
 from memento.cli.output import USAGE, Shown, counted
 from memento.cli.store import Store
 from memento.errors import InvalidInput, MementoError
@@ -24,6 +24,13 @@ from memento.types import Trust
 from memento_mcp._project import project_scope
 
 app = typer.Typer()
+
+Agents = Annotated[
+    list[str] | None,
+    argument(
+        f"{', '.join(AGENTS)}. Default: all agents found on this machine.", metavar="[AGENT...]"
+    ),
+]
 
 
 @command(
@@ -37,47 +44,28 @@ app = typer.Typer()
 def mcp(
     store: Store,
     *,
-    scope: Annotated[
-        str | None,
-        option(
-            "--scope", help="Scope that the agent works in. Default: the current folder's project."
-        ),
-    ] = None,
-    everywhere: Annotated[
-        bool, option("--everywhere", help="Use no scope, regardless of the folder.")
-    ] = False,
-    read_only: Annotated[bool, option("--read-only", help="Offer only the recall tool.")] = False,
-    more: Annotated[bool, option("--more", help="Also offer the history and rate tools.")] = False,
-    tokens: Annotated[
-        int, option("--tokens", help="Maximum number of tokens per answer, 100 to 10,000.")
-    ] = 4_000,
-    print_tools: Annotated[
-        bool, option("--print-tools", help="Print the tools as a model sees them and exit.")
-    ] = False,
-    alone: Annotated[
-        bool, option("--alone", help="Open the store in this process, not in a shared one.")
-    ] = False,
-    http: Annotated[
-        str | None,
-        option("--http", metavar="[HOST:]PORT", help="Serve over HTTP to clients with a token."),
-    ] = None,
-    add_token: Annotated[
-        str | None,
-        option(
-            "--add-token",
-            metavar="NAME",
-            help="Create a token and print it; it is shown only once.",
-        ),
-    ] = None,
-    trust: Annotated[
-        str, option("--trust", help="With --add-token: trust class (agent, tool, web or import).")
-    ] = "agent",
-    list_tokens: Annotated[
-        bool, option("--list-tokens", help="List the tokens and their rights.")
-    ] = False,
-    revoke_token: Annotated[
-        str | None, option("--revoke-token", metavar="NAME", help="Revoke a token.")
-    ] = None,
+    scope: str | None = option(
+        "--scope", "Scope that the agent works in. Default: the current folder's project."
+    ),
+    everywhere: bool = option("--everywhere", "Use no scope, regardless of the folder."),
+    read_only: bool = option("--read-only", "Offer only the recall tool."),
+    more: bool = option("--more", "Also offer the history and rate tools."),
+    tokens: int = option(
+        "--tokens", "Maximum number of tokens per answer, 100 to 10,000.", default=4_000
+    ),
+    print_tools: bool = option("--print-tools", "Print the tools as a model sees them and exit."),
+    alone: bool = option("--alone", "Open the store in this process, not in a shared one."),
+    http: str | None = option(
+        "--http", "Serve over HTTP to clients with a token.", metavar="[HOST:]PORT"
+    ),
+    add_token: str | None = option(
+        "--add-token", "Create a token and print it; it is shown only once.", metavar="NAME"
+    ),
+    trust: str = option(
+        "--trust", "With --add-token: trust class (agent, tool, web or import).", default="agent"
+    ),
+    list_tokens: bool = option("--list-tokens", "List the tokens and their rights."),
+    revoke_token: str | None = option("--revoke-token", "Revoke a token.", metavar="NAME"),
 ) -> None:
     """Run an MCP server for an agent.
 
@@ -146,18 +134,13 @@ def _print(tools: list[dict[str, Any]]) -> None:
 def init(
     store: Store,
     *,
-    here: Annotated[
-        bool,
-        option("--here", help="Create a store for the current folder, agent_memory."),
-    ] = False,
-    yes: Annotated[
-        bool, option("--yes", "-y", help="Set up the agents without asking for confirmation.")
-    ] = False,
+    here: bool = option("--here", "Create a store for the current folder, agent_memory."),
+    yes: bool = option("--yes", "-y", "Set up the agents without asking for confirmation."),
 ) -> Shown:
-    """Create the store and set up the agents found here.
+    """Create the store and set up the agents on this machine.
 
-    Reports the store, the agents, and any repository in the current folder. Running the command
-    again changes nothing.
+    The command reports the store, the agents, and any repository in the current folder. Running the
+    command again changes nothing.
     """
     if here and store.named is not None:
         raise InvalidInput("--here", "cannot be combined with --root")
@@ -190,25 +173,18 @@ def init(
     "memento setup --undo",
 )
 def setup(
-    agents: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[AGENT...]", help=f"{', '.join(AGENTS)}. Default: the agents found here."
-        ),
-    ] = None,
+    agents: Agents = None,
     *,
-    undo: Annotated[bool, option("--undo", help="Remove memento from the configuration.")] = False,
-    dry_run: Annotated[
-        bool, option("--dry-run", help="Only show the changes, as a patch.")
-    ] = False,
-    yes: Annotated[bool, option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    undo: bool = option("--undo", "Remove memento from the configuration."),
+    dry_run: bool = option("--dry-run", "Only show the changes, as a patch."),
+    yes: bool = option("--yes", "-y", "Do not ask for confirmation."),
     root: Root = None,
 ) -> Shown:
     """Connect coding agents to memento, or disconnect them.
 
-    Adds hooks, the MCP server and a skill to each agent's configuration. Nothing else in those
-    files is changed, and --undo removes only what memento added. If you don't specify an AGENT, all
-    agents on this machine are set up.
+    The command adds hooks, the MCP server and a skill to each agent's configuration. Nothing else
+    in those files is changed, and --undo removes only what memento added. If you don't specify an
+    AGENT, all agents on this machine are set up.
     """
     chosen = agents_of(agents or [])
     done = _set_up(chosen, Program.here(root), undo=undo, dry_run=dry_run, yes=yes or bool(agents))
@@ -230,12 +206,7 @@ class _Done(NamedTuple):
 
 
 def _set_up(
-    chosen: Sequence[Agent],
-    run: Program,
-    *,
-    undo: bool = False,
-    dry_run: bool = False,
-    yes: bool,
+    chosen: Sequence[Agent], run: Program, *, undo: bool = False, dry_run: bool = False, yes: bool
 ) -> _Done:
     """Plan for all agents, then write; continue after an agent that cannot be set up."""
     planned: dict[Agent, list[Change]] = {}
@@ -278,18 +249,16 @@ def _ask(titles: Sequence[str], *, undo: bool) -> None:
 @command(app, "memento onboard", "memento onboard ~/src/shop --mine", make=True)
 def onboard(
     memory: MemoryManager,
-    folder: Annotated[
-        Path, typer.Argument(help="Folder of the repository. Default: the current folder.")
-    ] = Path(),
+    folder: Path = argument(
+        "Folder of the repository. Default: the current folder.", default=Path()
+    ),
     *,
-    mine: Annotated[
-        bool,
-        option("--mine", help="You wrote or trust this repository, so its text needs no approval."),
-    ] = False,
-    scope: Annotated[
-        str | None,
-        option("--scope", help="Scope of the new memories. Default: the folder's project."),
-    ] = None,
+    mine: bool = option(
+        "--mine", "You wrote or trust this repository, so its text needs no approval."
+    ),
+    scope: str | None = option(
+        "--scope", "Scope of the new memories. Default: the folder's project."
+    ),
 ) -> Shown:
     """Learn from a repository's documents and history.
 
@@ -316,10 +285,9 @@ def onboard(
 @command(app, "memento demo", "memento demo --root demo_memory")
 def demo(
     *,
-    root: Annotated[
-        Path | None,
-        option("--root", metavar="FOLDER", help="Folder for the store. Default: a temporary one."),
-    ] = None,
+    root: Path | None = option(
+        "--root", "Folder for the store. Default: a temporary one.", metavar="FOLDER"
+    ),
 ) -> None:
     """Show what memento does, in about a minute.
 

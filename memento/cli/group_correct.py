@@ -16,7 +16,7 @@ import typer
 from memento import Change, MemoryManager
 from memento.base.display import one_line
 from memento.cli.local import moment, short
-from memento.cli.options import ID, Id, Ids, SlotScope, command, moment_of, option
+from memento.cli.options import ID, Id, Ids, SlotScope, argument, command, moment_option, option
 from memento.cli.output import NOT_WELL, Shown, counted, each, id_of, one_memory, warn
 from memento.cli.store import Store
 from memento.errors import InvalidInput, NotFound, NothingToUndo
@@ -33,26 +33,21 @@ COMPARING = 10.0
 app = typer.Typer()
 
 FromSource = Annotated[
-    str | None, option("--source", metavar="URI", help="Select all memories from this address.")
+    str | None, option("--source", "Select all memories from this address.", metavar="URI")
 ]
 
 
 @command(app, f"memento forget {ID}", "memento forget --source https://example.org/page --dry-run")
 def forget(
     store: Store,
-    ids: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="ID|KEY", help="Memory ids, parts of ids, or keys."),
-    ] = None,
+    ids: list[str] | None = argument("Memory ids, parts of ids, or keys.", metavar="ID|KEY"),
     *,
     source: FromSource = None,
-    dry_run: Annotated[
-        bool, option("--dry-run", help="With --source: only report what would be hidden.")
-    ] = False,
+    dry_run: bool = option("--dry-run", "With --source: only report what would be hidden."),
 ) -> Shown:
     """Hide memories; `memento restore` brings them back.
 
-    With --source, hides all memories from that address and all memories derived from them.
+    With --source, all memories from that address and all memories derived from them are hidden.
     """
     if (source is None) == (not ids) or (dry_run and source is None):
         raise InvalidInput("ID", "specify either ids or --source; --dry-run requires --source")
@@ -79,35 +74,21 @@ def forget(
 )
 def restore(
     store: Store,
-    what: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="A backup file, or memory ids, parts of ids, or keys.", metavar="FILE|ID"
-        ),
-    ] = None,
+    what: list[str] | None = argument(
+        "A backup file, or memory ids, parts of ids, or keys.", metavar="FILE|ID"
+    ),
     *,
     source: FromSource = None,
-    at: Annotated[
-        datetime | None,
-        option(
-            "--at",
-            parser=moment_of,
-            metavar="MOMENT",
-            help="Restore the store as it was at this time.",
-        ),
-    ] = None,
-    set_aside: Annotated[
-        bool,
-        option(
-            "--set-aside", help="With FILE: rename and keep an existing store instead of failing."
-        ),
-    ] = False,
+    at: datetime | None = moment_option("--at", "Restore the store as it was at this time."),
+    set_aside: bool = option(
+        "--set-aside", "With FILE: rename and keep an existing store instead of failing."
+    ),
 ) -> Shown:
     """Restore forgotten memories or a whole backup.
 
-    A single argument that is the name of a file is treated as a backup, and so is any argument
-    passed with --at or --set-aside; anything else is treated as an id. With --source, restores the
-    memories that `memento forget --source` hid.
+    A single argument that is the name of a file is treated as a backup, as is any argument passed
+    with --at or --set-aside. All other arguments are treated as ids. With --source, the command
+    restores the memories that `memento forget --source` hid.
     """
     if (source is None) == (not what):
         raise InvalidInput("FILE|ID", "specify a backup, ids, or --source")
@@ -147,13 +128,10 @@ def _from_file(file: Path, root: Path, *, at: datetime | None, set_aside: bool) 
 @command(app, f'memento correct {ID} "Rami lives in Oslo"')
 def correct(
     memory: MemoryManager,
-    id: Id,  # noqa: A002 - the field's own name
-    text: Annotated[str, typer.Argument(help="The corrected text.")],
+    id: Id,
+    text: str = argument("The corrected text."),
     *,
-    occurred_at: Annotated[
-        datetime | None,
-        option("--when", parser=moment_of, metavar="MOMENT", help="When the new text became true."),
-    ] = None,
+    occurred_at: datetime | None = moment_option("--when", "When the new text became true."),
 ) -> Shown:
     """Replace a memory with corrected text.
 
@@ -174,15 +152,10 @@ def replaced(memory: MemoryManager, old: Memory) -> str:
 def changes(
     memory: MemoryManager,
     *,
-    since: Annotated[
-        datetime | None,
-        option("--since", parser=moment_of, metavar="MOMENT", help="Only changes since this time."),
-    ] = None,
-    id: Annotated[  # noqa: A002 - the field's own name
-        str | None, option("--id", help="Only changes to this memory (an id or part of one).")
-    ] = None,
-    run: Annotated[int | None, option("--run", help="Only changes from this run.")] = None,
-    limit: Annotated[int, option("-n", "--limit", help="Maximum number of changes.")] = 20,
+    since: datetime | None = moment_option("--since", "Only changes since this time."),
+    id: str | None = option("--id", "Only changes to this memory (an id or part of one)."),
+    run: int | None = option("--run", "Only changes from this run."),
+    limit: int = option("-n", "--limit", "Maximum number of changes.", default=20),
 ) -> Shown:
     """List the changes made to memories, newest first.
 
@@ -214,23 +187,13 @@ def _change_line(one: Change) -> str:
 )
 def undo(
     store: Store,
-    change: Annotated[
-        int | None, typer.Argument(help="Number of the change, as shown by `memento changes`.")
-    ] = None,
+    change: int | None = argument("Number of the change, as shown by `memento changes`."),
     *,
-    run: Annotated[
-        int | None, option("--run", help="Undo every change in this run instead.")
-    ] = None,
-    key: Annotated[
-        str | None, option("--key", help="Restore the previous value of this key instead.")
-    ] = None,
+    run: int | None = option("--run", "Undo every change in this run instead."),
+    key: str | None = option("--key", "Restore the previous value of this key instead."),
     scope: SlotScope = "",
-    force: Annotated[
-        bool, option("--force", help="Also undo later changes to the same memories.")
-    ] = False,
-    yes: Annotated[
-        bool, option("--yes", "-y", help="Without a number: do not ask for confirmation.")
-    ] = False,
+    force: bool = option("--force", "Also undo later changes to the same memories."),
+    yes: bool = option("--yes", "-y", "Without a number: do not ask for confirmation."),
 ) -> Shown:
     """Undo the last change or a specific change.
 
@@ -323,18 +286,11 @@ class Keep(StrEnum):
 @command(app, "memento conflicts", f"memento conflicts {ID} {ID[:-1]}1 --keep b", name="conflicts")
 def list_conflicts(
     store: Store,
-    pair: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[A B]", help="Ids of the two conflicting memories."),
-    ] = None,
+    pair: list[str] | None = argument("Ids of the two conflicting memories.", metavar="[A B]"),
     *,
-    keep: Annotated[
-        Keep | None, option("--keep", help="Which of A and B to keep: a, b, both or neither.")
-    ] = None,
-    resolved: Annotated[
-        bool, option("--resolved", help="List the resolved pairs instead.")
-    ] = False,
-    limit: Annotated[int, option("-n", "--limit", help="Maximum number of pairs.")] = 20,
+    keep: Keep | None = option("--keep", "Which of A and B to keep: a, b, both or neither."),
+    resolved: bool = option("--resolved", "List the resolved pairs instead."),
+    limit: int = option("-n", "--limit", "Maximum number of pairs.", default=20),
 ) -> Shown:
     """List contradictions, or resolve one.
 
@@ -367,23 +323,14 @@ def feedback(
     store: Store,
     ids: Ids,
     *,
-    useful: Annotated[bool, option("--useful", help="The memories helped.")] = False,
-    useless: Annotated[
-        bool, option("--useless", help="The memories were shown but did not help.")
-    ] = False,
-    right: Annotated[bool, option("--right", help="The memories are true.")] = False,
-    wrong: Annotated[bool, option("--wrong", help="The memories are false.")] = False,
-    note: Annotated[
-        str | None, option("--note", help="The reason, stored with the verdict.")
-    ] = None,
+    useful: bool = option("--useful", "The memories helped."),
+    useless: bool = option("--useless", "The memories were shown but did not help."),
+    right: bool = option("--right", "The memories are true."),
+    wrong: bool = option("--wrong", "The memories are false."),
+    note: str | None = option("--note", "The reason, stored with the verdict."),
 ) -> Shown:
     """Report whether memories were helpful, right or wrong."""
-    said = {
-        Event.USED: useful,
-        Event.IGNORED: useless,
-        Event.CONFIRMED: right,
-        Event.WRONG: wrong,
-    }
+    said = {Event.USED: useful, Event.IGNORED: useless, Event.CONFIRMED: right, Event.WRONG: wrong}
     chosen = [verdict for verdict, given in said.items() if given]
     if len(chosen) != 1:
         raise InvalidInput("verdict", "specify one of --useful, --useless, --right, --wrong")

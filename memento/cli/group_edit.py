@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -28,6 +28,7 @@ from memento.cli.options import (
     coming_moment_of,
     command,
     condition_of,
+    moment_option,
     option,
     seconds_of,
 )
@@ -64,64 +65,39 @@ def set_(
     memory: MemoryManager,
     ids: Ids,
     *,
-    tag: Annotated[
-        list[str] | None, option("--tag", help="+NAME adds a tag, -NAME removes it; repeatable.")
-    ] = None,
-    alias: Annotated[
-        list[str] | None,
-        option("--alias", help="+NAME adds an alias, -NAME removes it; repeatable."),
-    ] = None,
-    metadata: Annotated[
-        list[str] | None,
-        option("--metadata", metavar="NAME=VALUE", help="Set a metadata field; -NAME removes it."),
-    ] = None,
-    tier: Annotated[Tier | None, option("--tier", help="Tier to move the memory to.")] = None,
-    kind: Annotated[Kind | None, option("--kind", help="Kind of statement.")] = None,
-    importance: Annotated[
-        float | None, option("--importance", help="Importance, from 0 to 1.")
-    ] = None,
-    scope: Annotated[
-        str | None, option("--scope", help="Scope that it applies to; '' for everywhere.")
-    ] = None,
-    key: Annotated[
-        str | None,
-        option("--key", help="Store the same text under this key, superseding this memory."),
-    ] = None,
-    condition: Annotated[
-        str | None,
-        option(
-            "--condition", help="For a rule: when it applies, in plain language; '' for always."
-        ),
-    ] = None,
-    due_at: Annotated[
-        datetime | None,
-        option(
-            "--due", parser=coming_moment_of, metavar="MOMENT", help="For a plan: when it is due."
-        ),
-    ] = None,
-    expires_in: Annotated[
-        float | None,
-        option(
-            "--expires-in",
-            parser=_expiry,
-            metavar="TIME",
-            help="Hide the memory after this time, such as 7d, or never.",
-        ),
-    ] = None,
-    pin: Annotated[
-        bool | None,
-        option("--pin/--no-pin", help="Protect the memory from fading, or let it fade."),
-    ] = None,
-    lock: Annotated[
-        bool | None,
-        option("--lock/--no-lock", help="Lock the memory against changes, or unlock it."),
-    ] = None,
-    archived: Annotated[
-        bool | None,
-        option(
-            "--archived/--no-archived", help="Archive the memory, or restore it from the archive."
-        ),
-    ] = None,
+    tag: list[str] | None = option("--tag", "+NAME adds a tag, -NAME removes it; repeatable."),
+    alias: list[str] | None = option(
+        "--alias", "+NAME adds an alias, -NAME removes it; repeatable."
+    ),
+    metadata: list[str] | None = option(
+        "--metadata", "Set a metadata field; -NAME removes it.", metavar="NAME=VALUE"
+    ),
+    tier: Tier | None = option("--tier", "Tier to move the memory to."),
+    kind: Kind | None = option("--kind", "Kind of statement."),
+    importance: float | None = option("--importance", "Importance, from 0 to 1."),
+    scope: str | None = option("--scope", "Scope that it applies to; '' for everywhere."),
+    key: str | None = option(
+        "--key", "Store the same text under this key, superseding this memory."
+    ),
+    condition: str | None = option(
+        "--condition", "For a rule: when it applies, in plain language; '' for always."
+    ),
+    due_at: datetime | None = moment_option(
+        "--due", "For a plan: when it is due.", parser=coming_moment_of
+    ),
+    expires_in: float | None = option(
+        "--expires-in",
+        "Hide the memory after this time, such as 7d, or never.",
+        parser=_expiry,
+        metavar="TIME",
+    ),
+    pin: bool | None = option("--pin/--no-pin", "Protect the memory from fading, or let it fade."),
+    lock: bool | None = option(
+        "--lock/--no-lock", "Lock the memory against changes, or unlock it."
+    ),
+    archived: bool | None = option(
+        "--archived/--no-archived", "Archive the memory, or restore it from the archive."
+    ),
 ) -> Shown:
     """Change tags, tier, expiry, pin, lock or scope.
 
@@ -222,12 +198,12 @@ def _rekeyed(memory: MemoryManager, old: Memory, key: str) -> Memory:
 
 
 @command(app, f"memento edit {ID}")
-def edit(memory: MemoryManager, id: Id) -> Shown:  # noqa: A002 - the field's own name
+def edit(memory: MemoryManager, id: Id) -> Shown:
     """Change a memory in your editor.
 
-    Opens the memory's fields and text in $VISUAL or $EDITOR and applies your changes when the
-    editor exits. If the file is unchanged or empty, nothing happens. `memento undo` undoes the
-    edit.
+    The command opens the memory's fields and text in $VISUAL or $EDITOR and applies your changes
+    when the editor exits. If the file is unchanged or empty, nothing happens. `memento undo` undoes
+    the edit.
     """
     memory = together(memory)
     old = memory.get(id_of(memory, id))

@@ -21,9 +21,10 @@ from memento.cli.options import (
     KnownAt,
     Query,
     SlotScope,
+    argument,
     command,
     count_of,
-    moment_of,
+    moment_option,
     option,
 )
 from memento.cli.output import Shown, elsewhere, id_of, memories, one_memory, rows, warn
@@ -38,10 +39,7 @@ any case."""
 app = typer.Typer()
 
 
-AsOf = Annotated[
-    datetime | None,
-    option("--as-of", parser=moment_of, metavar="MOMENT", help="Show the value at this time."),
-]
+AsOf = Annotated[datetime | None, moment_option("--as-of", "Show the value at this time.")]
 
 
 class Match(StrEnum):
@@ -64,48 +62,33 @@ def retrieve(
     memory: MemoryManager,
     query: Query,
     *,
-    k: Annotated[
-        str,
-        option(
-            "-n",
-            "-k",
-            "--count",
-            metavar="N",
-            help="Maximum number of hits; auto chooses the number based on the query.",
-        ),
-    ] = "5",
-    match: Annotated[
-        Match,
-        option(
-            "--match",
-            help="Keys and aliases in the query: prefer (auto), require (names) or ignore (text).",
-        ),
-    ] = Match.AUTO,
+    k: str = option(
+        "-n",
+        "-k",
+        "--count",
+        "Maximum number of hits; auto chooses the number based on the query.",
+        default="5",
+        metavar="N",
+    ),
+    match: Match = option(
+        "--match",
+        "Keys and aliases in the query: prefer (auto), require (names) or ignore (text).",
+        default=Match.AUTO,
+    ),
     filters: Filters,
-    min_score: Annotated[
-        float, option("--min-score", help="Minimum score of a hit, 0 to 1.")
-    ] = 0.0,
-    min_confidence: Annotated[
-        float,
-        option("--min-confidence", help="Return nothing if the confidence is below this, 0 to 1."),
-    ] = 0.0,
-    cutoff: Annotated[
-        float, option("--cutoff", help="Drop hits below this fraction of the best score, 0 to 1.")
-    ] = 0.0,
-    tokens: Annotated[
-        int | None, option("--tokens", help="Maximum total number of tokens in the hits.")
-    ] = None,
-    superseded: Annotated[
-        bool, option("--superseded", help="Include superseded memories.")
-    ] = False,
-    archived: Annotated[bool, option("--archived", help="Include archived memories.")] = False,
-    quarantined: Annotated[
-        bool, option("--quarantined", help="Include quarantined memories.")
-    ] = False,
-    own: Annotated[
-        bool, option("--own", help="Exclude memories shared by other namespaces.")
-    ] = False,
-    explain: Annotated[bool, option("--explain", help="Show why each hit was found.")] = False,
+    min_score: float = option("--min-score", "Minimum score of a hit, 0 to 1.", default=0.0),
+    min_confidence: float = option(
+        "--min-confidence", "Return nothing if the confidence is below this, 0 to 1.", default=0.0
+    ),
+    cutoff: float = option(
+        "--cutoff", "Drop hits below this fraction of the best score, 0 to 1.", default=0.0
+    ),
+    tokens: int | None = option("--tokens", "Maximum total number of tokens in the hits."),
+    superseded: bool = option("--superseded", "Include superseded memories."),
+    archived: bool = option("--archived", "Include archived memories."),
+    quarantined: bool = option("--quarantined", "Include quarantined memories."),
+    own: bool = option("--own", "Exclude memories shared by other namespaces."),
+    explain: bool = option("--explain", "Show why each hit was found."),
 ) -> Shown:
     """Find the memories relevant to QUERY, best first.
 
@@ -144,20 +127,18 @@ def prompt(
     memory: MemoryManager,
     query: Query,
     *,
-    k: Annotated[
-        str,
-        option(
-            "-n",
-            "-k",
-            "--count",
-            metavar="N",
-            help="Maximum number of memories; auto chooses the number based on the query.",
-        ),
-    ] = "auto",
-    tokens: Annotated[
-        int, option("--tokens", help="Maximum number of tokens in the block; 0 for no limit.")
-    ] = PROMPT_TOKENS,
-    ids: Annotated[bool, option("--ids", help="Show the id of each memory.")] = False,
+    k: str = option(
+        "-n",
+        "-k",
+        "--count",
+        "Maximum number of memories; auto chooses the number based on the query.",
+        default="auto",
+        metavar="N",
+    ),
+    tokens: int = option(
+        "--tokens", "Maximum number of tokens in the block; 0 for no limit.", default=PROMPT_TOKENS
+    ),
+    ids: bool = option("--ids", "Show the id of each memory."),
     filters: Filters,
 ) -> Shown:
     """Print memories relevant to QUERY for use in a prompt.
@@ -203,22 +184,19 @@ def list_(
     memory: MemoryManager,
     *,
     filters: Filters,
-    status: Annotated[
-        list[Status] | None, option("--status", help="Only memories with this status; repeatable.")
-    ] = None,
-    newest_first: Annotated[
-        bool, option("--newest-first", "--reverse", help="List the newest first.")
-    ] = False,
-    limit: Annotated[int, option("-n", "--limit", help="Maximum number of memories.")] = 100,
-    offset: Annotated[int, option("--offset", help="Number of memories to skip.")] = 0,
-    columns: Annotated[
-        Any,
-        option(
-            "--columns", parser=columns_of, metavar="NAMES", help="Fields to print, such as id,key."
-        ),
-    ] = None,
-    csv: Annotated[bool, option("--csv", help="Print CSV with a header line.")] = False,
-    nl: Annotated[bool, option("--nl", help="Print one JSON object per line.")] = False,
+    status: list[Status] | None = option("--status", "Only memories with this status; repeatable."),
+    newest_first: bool = option("--newest-first", "--reverse", "List the newest first."),
+    limit: int = option("-n", "--limit", "Maximum number of memories.", default=100),
+    offset: int = option("--offset", "Number of memories to skip.", default=0),
+    columns: Any = option(
+        "--columns",
+        "Fields to print, such as id,key.",
+        default=None,
+        parser=columns_of,
+        metavar="NAMES",
+    ),
+    csv: bool = option("--csv", "Print CSV with a header line."),
+    nl: bool = option("--nl", "Print one JSON object per line."),
 ) -> Shown:
     """List memories, one per line, in order of arrival.
 
@@ -261,22 +239,20 @@ def _csv(found: Sequence[Memory], names: Sequence[str]) -> Iterator[str]:
 )
 def show(
     memory: MemoryManager,
-    id: Annotated[  # noqa: A002 - the field's own name
-        str, typer.Argument(metavar="ID|KEY", help="Memory id, part of an id, or key.")
-    ],
+    id: str = argument("Memory id, part of an id, or key.", metavar="ID|KEY"),
     *,
-    everything: Annotated[
-        bool, option("--all", help="Include related memories that are forgotten or quarantined.")
-    ] = False,
+    everything: bool = option(
+        "--all", "Include related memories that are forgotten or quarantined."
+    ),
     scope: SlotScope = "",
     as_of: AsOf = None,
     known_at: KnownAt = None,
 ) -> Shown:
     """Show everything about a memory.
 
-    Shows the memory's fields, earlier states and related memories, even if it is not active. For a
-    key, shows the current value; with --as-of or --known-at, shows an earlier value. If there is no
-    such memory, the exit status is 3.
+    The output includes the memory's fields, earlier states and related memories, even if the memory
+    is not active. For a key, it shows the current value or, with --as-of or --known-at, an earlier
+    value. If there is no such memory, the exit status is 3.
     """
     found = memory.value(id, scope=scope, as_of=as_of, known_at=known_at)
     if found is None and (as_of or known_at or scope):
@@ -291,7 +267,7 @@ def show(
 @command(app, "memento value user/editor", "memento value user/editor --as-of 2025-05-01")
 def value(
     memory: MemoryManager,
-    key: Annotated[str, typer.Argument(help="The key, such as user/editor.")],
+    key: str = argument("The key, such as user/editor."),
     *,
     scope: SlotScope = "",
     as_of: AsOf = None,
@@ -324,17 +300,11 @@ class NoValue(NotFound):
 def history(
     context: typer.Context,
     store: Store,
-    id: Annotated[  # noqa: A002 - the field's own name
-        str | None,
-        typer.Argument(metavar="ID|KEY", help="Memory id, part of an id, or key."),
-    ] = None,
+    id: str | None = argument("Memory id, part of an id, or key.", metavar="ID|KEY"),
     *,
-    key: Annotated[str | None, option("--key", help="Show the values of this key instead.")] = None,
+    key: str | None = option("--key", "Show the values of this key instead."),
     scope: SlotScope = "",
-    chain: Annotated[
-        bool,
-        option("--chain", help="Include memories that it superseded or that superseded it."),
-    ] = False,
+    chain: bool = option("--chain", "Include memories that it superseded or that superseded it."),
 ) -> Shown:
     """Show every state of a memory, or every value of a key.
 

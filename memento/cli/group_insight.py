@@ -12,7 +12,18 @@ import typer
 from memento import Diff, MemoryManager
 from memento.base.display import one_line
 from memento.cli.local import moment
-from memento.cli.options import ID, Id, Query, Scopes, Within, command, group, moment_of, option
+from memento.cli.options import (
+    ID,
+    Id,
+    Query,
+    Scopes,
+    Within,
+    argument,
+    command,
+    group,
+    moment_option,
+    option,
+)
 from memento.cli.output import Shown, explained, id_of
 from memento.types import Belief, Kind, Strength
 
@@ -20,10 +31,9 @@ app = typer.Typer()
 insight = group("Get overviews: timelines, topics, gaps and doubts.")
 app.add_typer(insight, name="insight")
 
-Topic = Annotated[list[str] | None, typer.Argument(help="Only memories about this topic.")]
+Topic = Annotated[list[str] | None, argument("Only memories about this topic.")]
 Below = Annotated[
-    str | None,
-    option("--within", metavar="SCOPE", help="Only memories in this scope or below it."),
+    str | None, option("--within", "Only memories in this scope or below it.", metavar="SCOPE")
 ]
 
 
@@ -43,16 +53,14 @@ def reason(
     memory: MemoryManager,
     question: Query,
     *,
-    hops: Annotated[
-        int, option("--hops", help="Maximum number of memories in a chain, 1 to 6.")
-    ] = 3,
-    k: Annotated[int, option("-n", "-k", "--count", help="Maximum number of chains.")] = 5,
+    hops: int = option("--hops", "Maximum number of memories in a chain, 1 to 6.", default=3),
+    k: int = option("-n", "-k", "--count", "Maximum number of chains.", default=5),
     scope: Scopes = None,
     within: Within = None,
 ) -> Shown:
     """Work out an answer from several memories.
 
-    The result is a list of chains: memories that share names and lead from QUERY to an answer.
+    The result is a list of chains of memories that share names and lead from QUERY to an answer.
     """
     asked = " ".join(question)
     return explained(
@@ -65,10 +73,10 @@ def timeline(
     memory: MemoryManager,
     topic: Topic = None,
     *,
-    by: Annotated[By, option("--by", help="Order by when the event occurred or was recorded.")] = (
-        By.OCCURRED
+    by: By = option(
+        "--by", "Order by when the event occurred or was recorded.", default=By.OCCURRED
     ),
-    limit: Annotated[int, option("-n", "--limit", help="Maximum number of memories to read.")] = 50,
+    limit: int = option("-n", "--limit", "Maximum number of memories to read.", default=50),
     within: Below = None,
 ) -> Shown:
     """List what happened, oldest first."""
@@ -80,7 +88,7 @@ def timeline(
 
 
 @command(insight, f"memento insight lineage {ID}")
-def lineage(memory: MemoryManager, id: Id) -> Shown:  # noqa: A002 - the field's own name
+def lineage(memory: MemoryManager, id: Id) -> Shown:
     """Show a memory's sources and what was derived from it."""
     return explained(memory.insight.lineage(id_of(memory, id)))
 
@@ -98,7 +106,7 @@ def dossier(memory: MemoryManager, topic: Query) -> Shown:
 def health(memory: MemoryManager, *, within: Below = None) -> Shown:
     """Show which memories need attention.
 
-    Lists conflicts and memories that are overdue, were never used or have no source.
+    The output lists conflicts, and memories that are overdue, unused or without a source.
     """
     return explained(memory.insight.health(within))
 
@@ -108,7 +116,7 @@ def wonder(
     memory: MemoryManager,
     topic: Topic = None,
     *,
-    limit: Annotated[int, option("-n", "--limit", help="Maximum number of questions.")] = 8,
+    limit: int = option("-n", "--limit", "Maximum number of questions.", default=8),
 ) -> Shown:
     """List gaps in the memories, with questions to ask."""
     found = memory.insight.wonder(" ".join(topic or ()) or None, limit=limit)
@@ -122,24 +130,16 @@ def wonder(
 def diff(
     memory: MemoryManager,
     *,
-    since: Annotated[
-        datetime, option("--since", parser=moment_of, metavar="MOMENT", help="Start of the period.")
-    ],
-    until: Annotated[
-        datetime | None,
-        option(
-            "--until", parser=moment_of, metavar="MOMENT", help="End of the period. Default: now."
-        ),
-    ] = None,
-    after: Annotated[
-        str | None,
-        option("--after", metavar="ID", help="Only memories that arrived after this one."),
-    ] = None,
-    limit: Annotated[int, option("-n", "--limit", help="Maximum number of memories.")] = 1000,
+    since: datetime = moment_option("--since", "Start of the period."),
+    until: datetime | None = moment_option("--until", "End of the period. Default: now."),
+    after: str | None = option(
+        "--after", "Only memories that arrived after this one.", metavar="ID"
+    ),
+    limit: int = option("-n", "--limit", "Maximum number of memories.", default=1000),
 ) -> Shown:
     """Show what changed between two points in time.
 
-    Lists what was added, changed, hidden and restored.
+    The output lists what was added, changed, hidden and restored.
     """
     found = memory.changes.diff(since, until, after=after, limit=limit)
     return Shown(found, _diff_lines(found))
@@ -164,10 +164,7 @@ def _diff_lines(found: Diff) -> Iterator[str]:
 
 
 @command(insight, f"memento insight strength {ID}")
-def strength(
-    memory: MemoryManager,
-    id: Id,  # noqa: A002 - the field's own name
-) -> Shown:
+def strength(memory: MemoryManager, id: Id) -> Shown:
     """Show how much a memory is used and trusted.
 
     The output also lists every verdict on the memory.
@@ -194,10 +191,8 @@ def _strength_lines(found: Strength, belief: Belief) -> Iterator[str]:
 def stale(
     memory: MemoryManager,
     *,
-    kinds: Annotated[
-        list[Kind] | None, option("--kind", help="Only memories of this kind; repeatable.")
-    ] = None,
-    limit: Annotated[int, option("-n", "--limit", help="Maximum number of memories.")] = 20,
+    kinds: list[Kind] | None = option("--kind", "Only memories of this kind; repeatable."),
+    limit: int = option("-n", "--limit", "Maximum number of memories.", default=20),
 ) -> Shown:
     """List memories that may be out of date.
 

@@ -18,7 +18,16 @@ from memento.agents.examine import examine as examine_agents
 from memento.base.display import cut, one_line
 from memento.base.plain import composed
 from memento.check import MOST_NAMED
-from memento.cli.options import ID, AsJson, command, given, moment_of, option, seconds_of
+from memento.cli.options import (
+    ID,
+    AsJson,
+    argument,
+    command,
+    given,
+    moment_option,
+    option,
+    seconds_of,
+)
 from memento.cli.output import (
     NOT_WELL,
     Shown,
@@ -46,20 +55,17 @@ WAIT_SECONDS = 30.0
 """Maximum wait of ``erase`` for other processes, seconds, if none is given."""
 
 Wait = Annotated[
-    bool, option("--wait/--no-wait", help="With --reindex: wait until indexing is complete.")
+    bool, option("--wait/--no-wait", "With --reindex: wait until indexing is complete.")
 ]
-Overwrite = Annotated[bool, option("--overwrite", help="Replace an existing file.")]
+Overwrite = Annotated[bool, option("--overwrite", "Replace an existing file.")]
 
 
 @command(
-    app,
-    "memento backup monday.db",
-    "memento backup /mnt/safe/notes.db --root notes",
-    embeds=False,
+    app, "memento backup monday.db", "memento backup /mnt/safe/notes.db --root notes", embeds=False
 )
 def backup(
     memory: MemoryManager,
-    file: Annotated[Path, typer.Argument(help="File to write, outside the store's folder.")],
+    file: Path = argument("File to write, outside the store's folder."),
     *,
     overwrite: Overwrite = False,
 ) -> Shown:
@@ -86,54 +92,38 @@ def backup(
 def export(
     context: typer.Context,
     memory: MemoryManager,
-    file: Annotated[str | None, typer.Argument(help="File to write; - writes to stdout.")] = None,
+    file: str | None = argument("File to write; - writes to stdout."),
     *,
-    format: Annotated[  # noqa: A002 - the word for it
-        Format | None,
-        option("--format", help="Write the active memories in another program's format."),
-    ] = None,
-    vault: Annotated[
-        Path | None,
-        option(
-            "--vault",
-            metavar="FOLDER",
-            help="Sync the memories with a folder of notes, in both directions.",
-        ),
-    ] = None,
-    kind: Annotated[
-        list[Kind] | None,
-        option("--kind", help="With --vault: only memories of this kind get a note; repeatable."),
-    ] = None,
-    trust: Annotated[
-        Trust, option("--trust", help="With --vault: how far to trust edits to the notes.")
-    ] = Trust.USER,
-    allow_deletes: Annotated[
-        bool,
-        option(
-            "--allow-deletes", help="With --vault: forget memories even if many notes are missing."
-        ),
-    ] = False,
-    dry_run: Annotated[
-        bool, option("--dry-run", help="With --vault: only report what would be done.")
-    ] = False,
-    yes: Annotated[
-        bool, option("--yes", "-y", help="With --vault: do not ask for confirmation.")
-    ] = False,
-    vectors: Annotated[
-        bool,
-        option("--vectors", help="Include the vectors, so they don't have to be recomputed."),
-    ] = False,
+    format: Format | None = option(
+        "--format", "Write the active memories in another program's format."
+    ),
+    vault: Path | None = option(
+        "--vault", "Sync the memories with a folder of notes, in both directions.", metavar="FOLDER"
+    ),
+    kind: list[Kind] | None = option(
+        "--kind", "With --vault: only memories of this kind get a note; repeatable."
+    ),
+    trust: Trust = option(
+        "--trust", "With --vault: how far to trust edits to the notes.", default=Trust.USER
+    ),
+    allow_deletes: bool = option(
+        "--allow-deletes", "With --vault: forget memories even if many notes are missing."
+    ),
+    dry_run: bool = option("--dry-run", "With --vault: only report what would be done."),
+    yes: bool = option("--yes", "-y", "With --vault: do not ask for confirmation."),
+    vectors: bool = option(
+        "--vectors", "Include the vectors, so they don't have to be recomputed."
+    ),
     overwrite: Overwrite = False,
-    move_to: Annotated[
-        str | None,
-        option("--move-to", metavar="STORE", help="Copy the whole store into an empty one."),
-    ] = None,
+    move_to: str | None = option(
+        "--move-to", "Copy the whole store into an empty one.", metavar="STORE"
+    ),
     as_json: AsJson = False,
 ) -> None:
     """Export memories to a file, notes or another store.
 
     The file is in JSON Lines format, which other programs can read and `memento import` can load.
-    With --format, writes the active memories in one namespace in another program's format.
+    With --format, the active memories in one namespace are written in another program's format.
 
     All namespaces are written unless you specify one with --namespace or MEMENTO_NAMESPACE. If the
     export goes to stdout, the output of --json goes to stderr.
@@ -143,9 +133,9 @@ def export(
     command shows what it will do and asks for confirmation. If you delete a note, its memory is
     forgotten; `memento restore` brings it back.
 
-    With --move-to, copies every namespace into an empty folder or PostgreSQL database and compares
-    the two stores. If the copy is interrupted, run the command again. The original store is not
-    changed.
+    With --move-to, every namespace is copied into an empty folder or PostgreSQL database, and the
+    two stores are compared. If the copy is interrupted, run the command again. The original store
+    is not changed.
     """
     places = [file, vault, move_to]
     if places.count(None) != len(places) - 1 or (file is None and (format or vectors or overwrite)):
@@ -237,11 +227,11 @@ def _vault_lines(done: Synced) -> Iterator[str]:
 def import_(
     context: typer.Context,
     store: Store,
-    file: Annotated[str, typer.Argument(help="A file written by `memento export`; - reads stdin.")],
+    file: str = argument("A file written by `memento export`; - reads stdin."),
     *,
-    trust: Annotated[
-        Trust, option("--trust", help="How far to trust the file; user if it is your own.")
-    ] = Trust.IMPORT,
+    trust: Trust = option(
+        "--trust", "How far to trust the file; user if it is your own.", default=Trust.IMPORT
+    ),
     as_json: AsJson = False,
 ) -> None:
     """Import a file written by `memento export`.
@@ -270,10 +260,7 @@ def import_(
         memory = opened.enter_context(store.open())
         bar = opened.enter_context(tables.Bar("importing").drawn())
         done = memory.store.import_from(
-            source,
-            all_namespaces=not given(context, "namespace"),
-            trust=trust,
-            progress=bar.to,
+            source, all_namespaces=not given(context, "namespace"), trust=trust, progress=bar.to
         )
     known = f", {done.known} already known" if done.known else ""
     known += f", {done.approved} of them released from quarantine" if done.approved else ""
@@ -308,30 +295,19 @@ By = Literal["namespace", "session", "tag", "key"]
 def stats(
     store: Store,
     *,
-    by: Annotated[
-        By | None,
-        option(
-            "--by", help="Count the active memories per namespace, session, tag or key instead."
-        ),
-    ] = None,
-    usage: Annotated[bool, option("--usage", help="Show language model usage instead.")] = False,
-    since: Annotated[
-        datetime | None,
-        option(
-            "--since",
-            parser=moment_of,
-            metavar="MOMENT",
-            help="With --usage: the first day to include (UTC).",
-        ),
-    ] = None,
-    plot: Annotated[
-        bool, option("--plot", help="Draw charts of growth, tiers and strength.")
-    ] = False,
+    by: By | None = option(
+        "--by", "Count the active memories per namespace, session, tag or key instead."
+    ),
+    usage: bool = option("--usage", "Show language model usage instead."),
+    since: datetime | None = moment_option(
+        "--since", "With --usage: the first day to include (UTC)."
+    ),
+    plot: bool = option("--plot", "Draw charts of growth, tiers and strength."),
 ) -> Shown:
     """Show statistics about the store.
 
-    Counts the memories in each tier and the memories that are not indexed yet. With --by, counts
-    the memories per namespace, session, tag or key.
+    The output counts the memories in each tier and those that are not indexed yet. With --by, it
+    counts the memories per namespace, session, tag or key.
     """
     if (by is not None and usage) or (since is not None and not usage):
         raise InvalidInput("--usage", "cannot be combined with --by; --since requires --usage")
@@ -383,25 +359,17 @@ def doctor(
     context: typer.Context,
     store: Store,
     *,
-    repair: Annotated[
-        bool, option("--repair/--no-repair", help="Repair derived data, or only check.")
-    ] = True,
-    agents: Annotated[
-        bool, option("--agents", help="Check the agents on this machine instead.")
-    ] = False,
-    anew: Annotated[
-        bool,
-        option("--reindex", help="Recompute all embeddings instead, to change the embedder."),
-    ] = False,
+    repair: bool = option(
+        "--repair/--no-repair", "Repair derived data, or only check.", default=True
+    ),
+    agents: bool = option("--agents", "Check the agents on this machine instead."),
+    anew: bool = option("--reindex", "Recompute all embeddings instead, to change the embedder."),
     wait: Wait = True,
-    rescue: Annotated[
-        bool,
-        option(
-            "--salvage", help="Build a new store from the intact parts of a damaged one instead."
-        ),
-    ] = False,
+    rescue: bool = option(
+        "--salvage", "Build a new store from the intact parts of a damaged one instead."
+    ),
 ) -> Shown:
-    """Check the store for damage and repair what it can.
+    """Check the store for damage and repair it if possible.
 
     The exit status is 1 if any check failed. Only derived data is repaired; memories are never
     changed. Damaged memories are listed for all namespaces unless you specify one with --namespace
@@ -446,37 +414,32 @@ def _reindexed(store: Store, *, wait: bool) -> Shown:
 def erase(
     context: typer.Context,
     memory: MemoryManager,
-    ids: Annotated[list[str] | None, typer.Argument(help="Memory ids.", metavar="ID")] = None,
+    ids: list[str] | None = argument("Memory ids.", metavar="ID"),
     *,
-    source: Annotated[
-        str | None, option("--source", metavar="URI", help="Select all memories from this address.")
-    ] = None,
-    session: Annotated[
-        str | None, option("--session", help="Select all memories from this session.")
-    ] = None,
-    derived: Annotated[
-        bool,
-        option(
-            "--derived/--keep-derived", help="Also erase memories derived from these, or keep them."
-        ),
-    ] = True,
-    dry_run: Annotated[bool, option("--dry-run", help="Only report what would be erased.")] = False,
-    yes: Annotated[bool, option("--yes", "-y", help="Do not ask for confirmation.")] = False,
-    timeout: Annotated[
-        float | None,
-        option(
-            "--timeout",
-            parser=seconds_of,
-            metavar="TIME",
-            help="How long to wait for other processes that have the store open. Default: 30 s.",
-        ),
-    ] = None,
+    source: str | None = option(
+        "--source", "Select all memories from this address.", metavar="URI"
+    ),
+    session: str | None = option("--session", "Select all memories from this session."),
+    derived: bool = option(
+        "--derived/--keep-derived",
+        "Also erase memories derived from these, or keep them.",
+        default=True,
+    ),
+    dry_run: bool = option("--dry-run", "Only report what would be erased."),
+    yes: bool = option("--yes", "-y", "Do not ask for confirmation."),
+    timeout: float | None = option(
+        "--timeout",
+        "How long to wait for other processes that have the store open. Default: 30 s.",
+        parser=seconds_of,
+        metavar="TIME",
+    ),
 ) -> Shown:
     """Erase memories permanently.
 
     The memories are removed from every file in the store. Unlike `memento forget`, this cannot be
-    undone. Specify ids, --source or --session, or only --namespace to erase a whole namespace. If
-    work remains, the exit status is 1, and the next process that opens the store finishes the work.
+    undone. Specify ids, --source or --session. To erase a whole namespace, specify only
+    --namespace. If work remains, the exit status is 1, and the next process that opens the store
+    finishes the work.
     """
     everything = not ids and source is None and session is None
     everything = everything and given(context, "namespace", "COMMANDLINE")
@@ -504,7 +467,7 @@ def _refuse_part(memory: MemoryManager, given: str) -> None:
     with suppress(NotFound):
         whole = memory.store.full_id(given)
         if whole != composed(given):
-            raise InvalidInput("ID", f"erase requires complete ids: {given} stands for {whole}")
+            raise InvalidInput("ID", f"erase requires complete ids: {given} is short for {whole}")
 
 
 def _confirm(memory: MemoryManager, planned: Erasure, *, derived: bool) -> None:
@@ -573,21 +536,15 @@ def _salvaged(root: str | None) -> Shown:
 def sleep(
     memory: MemoryManager,
     *,
-    seconds: Annotated[
-        float,
-        option("--seconds", help="Stop after this many seconds; the next run continues."),
-    ] = 5.0,
-    steps: Annotated[
-        list[str] | None,
-        option(
-            "--steps",
-            help="Run only this step: `fold`, `duplicates`, `articles`, `tiers`, `replay` or"
-            " `archive`; repeatable.",
-        ),
-    ] = None,
-    dry_run: Annotated[
-        bool, option("--dry-run", help="Only report what would be changed.")
-    ] = False,
+    seconds: float = option(
+        "--seconds", "Stop after this many seconds; the next run continues.", default=5.0
+    ),
+    steps: list[str] | None = option(
+        "--steps",
+        "Run only this step: `fold`, `duplicates`, `articles`, `tiers`, `replay` or"
+        " `archive`; repeatable.",
+    ),
+    dry_run: bool = option("--dry-run", "Only report what would be changed."),
 ) -> Shown:
     """Tidy up the store for a limited time.
 

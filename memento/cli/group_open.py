@@ -7,7 +7,6 @@ import threading
 import time
 import webbrowser
 from http.client import HTTPConnection, HTTPException
-from typing import Annotated
 from urllib.parse import quote
 
 import typer
@@ -37,10 +36,10 @@ _OPENING = 120.0
 def open_page(
     store: Store,
     *,
-    browser: Annotated[
-        bool, option("--browser/--no-browser", help="Open a browser, or only print the address.")
-    ] = True,
-    port: Annotated[int, option("--port", min=1, max=65535, help="Port of the service.")] = PORT,
+    browser: bool = option(
+        "--browser/--no-browser", "Open a browser, or only print the address.", default=True
+    ),
+    port: int = option("--port", "Port of the service.", default=PORT, min=1, max=65535),
 ) -> Shown:
     """Open the web page to view and correct memories.
 

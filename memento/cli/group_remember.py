@@ -20,9 +20,10 @@ from memento.cli.local import short
 from memento.cli.options import (
     Scope,
     Session,
+    argument,
     coming_moment_of,
     command,
-    moment_of,
+    moment_option,
     option,
     seconds_of,
 )
@@ -61,8 +62,7 @@ SECRET = re.compile(r"\[redacted:([\w-]+)\]")
 app = typer.Typer()
 
 Origin = Annotated[
-    Trust,
-    option("--trust", help="Trust class of the source; tool, web and import are quarantined."),
+    Trust, option("--trust", "Trust class of the source; tool, web and import are quarantined.")
 ]
 
 
@@ -75,71 +75,45 @@ Origin = Annotated[
 )
 def add(
     store: Store,
-    text: Annotated[
-        list[str],
-        typer.Argument(metavar="TEXT", help="Text to remember; - reads from stdin."),
-    ],
+    text: list[str] = argument("Text to remember; - reads from stdin.", metavar="TEXT"),
     *,
-    tier: Annotated[
-        Tier | None,
-        option("--tier", help="Tier to store the memory in; based on importance if not specified."),
-    ] = None,
-    kind: Annotated[Kind, option("--kind", help="Kind of statement.")] = Kind.FACT,
-    importance: Annotated[
-        float | None,
-        option("--importance", help="Importance from 0 to 1; estimated if not specified."),
-    ] = None,
-    key: Annotated[
-        str | None,
-        option("--key", help="Key, such as user/editor; a new value supersedes the old one."),
-    ] = None,
-    alias: Annotated[
-        list[str] | None, option("--alias", help="Alternative name; repeatable.")
-    ] = None,
+    tier: Tier | None = option(
+        "--tier", "Tier to store the memory in; based on importance if not specified."
+    ),
+    kind: Kind = option("--kind", "Kind of statement.", default=Kind.FACT),
+    importance: float | None = option(
+        "--importance", "Importance from 0 to 1; estimated if not specified."
+    ),
+    key: str | None = option(
+        "--key", "Key, such as user/editor; a new value supersedes the old one."
+    ),
+    alias: list[str] | None = option("--alias", "Alternative name; repeatable."),
     scope: Scope = "",
     session: Session = None,
-    actor: Annotated[
-        str | None, option("--actor", help="Name of the person or agent who said it.")
-    ] = None,
-    tag: Annotated[list[str] | None, option("--tag", help="Tag to attach; repeatable.")] = None,
-    occurred_at: Annotated[
-        datetime | None,
-        option("--at", parser=moment_of, metavar="MOMENT", help="When it was said. Default: now."),
-    ] = None,
-    expires_in: Annotated[
-        float | None,
-        option(
-            "--expires-in",
-            parser=seconds_of,
-            metavar="TIME",
-            help="Hide the memory after this time: 90 (seconds), 15m, 12h, 7d.",
-        ),
-    ] = None,
-    condition: Annotated[
-        str | None, option("--condition", help="For a rule: when it applies, in plain language.")
-    ] = None,
-    due_at: Annotated[
-        datetime | None,
-        option(
-            "--due", parser=coming_moment_of, metavar="MOMENT", help="For a plan: when it is due."
-        ),
-    ] = None,
+    actor: str | None = option("--actor", "Name of the person or agent who said it."),
+    tag: list[str] | None = option("--tag", "Tag to attach; repeatable."),
+    occurred_at: datetime | None = moment_option("--at", "When it was said. Default: now."),
+    expires_in: float | None = option(
+        "--expires-in",
+        "Hide the memory after this time: 90 (seconds), 15m, 12h, 7d.",
+        parser=seconds_of,
+        metavar="TIME",
+    ),
+    condition: str | None = option(
+        "--condition", "For a rule: when it applies, in plain language."
+    ),
+    due_at: datetime | None = moment_option(
+        "--due", "For a plan: when it is due.", parser=coming_moment_of
+    ),
     trust: Origin = Trust.USER,
-    source: Annotated[
-        str | None, option("--source", metavar="URI", help="URI of the source.")
-    ] = None,
-    pin: Annotated[bool, option("--pin", help="Pin the memory, so it never fades.")] = False,
-    supersedes: Annotated[
-        list[str] | None,
-        option("--supersedes", help="Id of a memory to replace; repeatable."),
-    ] = None,
-    id: Annotated[  # noqa: A002 - the field's own name
-        str | None, option("--id", help="A custom id, which makes retries safe.")
-    ] = None,
+    source: str | None = option("--source", "URI of the source.", metavar="URI"),
+    pin: bool = option("--pin", "Pin the memory, so it never fades."),
+    supersedes: list[str] | None = option("--supersedes", "Id of a memory to replace; repeatable."),
+    id: str | None = option("--id", "A custom id, which makes retries safe."),
 ) -> Shown:
     """Remember TEXT.
 
-    The text is safely on disk when the command returns.
+    When the command returns, the text is on disk.
     """
     said = stdin_text() if text == ["-"] else " ".join(text)
     with store.open() as memory:
@@ -198,37 +172,20 @@ def _left_out(kept: Memory, said: str) -> list[str]:
 )
 def ingest(
     store: Store,
-    files: Annotated[
-        list[str],
-        typer.Argument(metavar="FILE", help="Files, folders, .zip archives, or - for stdin."),
-    ],
+    files: list[str] = argument("Files, folders, .zip archives, or - for stdin.", metavar="FILE"),
     *,
-    format: Annotated[  # noqa: A002 - the word for it
-        str | None, option("--format", help=f"{FORMATS}; detected if not specified.")
-    ] = None,
-    name: Annotated[
-        str | None, option("--name", help="Name of the source. Default: the file name.")
-    ] = None,
+    format: str | None = option("--format", f"{FORMATS}; detected if not specified."),
+    name: str | None = option("--name", "Name of the source. Default: the file name."),
     scope: Scope = "",
     trust: Origin = Trust.USER,
-    me: Annotated[
-        str | None, option("--me", help="Your name, id or address in chats with several people.")
-    ] = None,
-    map: Annotated[  # noqa: A002 - the word for it
-        list[str] | None,
-        option(
-            "--map", metavar="FIELD=COLUMN", help="Column from which to fill a field; repeatable."
-        ),
-    ] = None,
-    document: Annotated[
-        bool,
-        option(
-            "--document", help="Track the file, and hide memories whose text it no longer contains."
-        ),
-    ] = False,
-    wait: Annotated[
-        bool, option("--wait/--no-wait", help="Wait until everything is indexed.")
-    ] = True,
+    me: str | None = option("--me", "Your name, id or address in chats with several people."),
+    map: list[str] | None = option(
+        "--map", "Column from which to fill a field; repeatable.", metavar="FIELD=COLUMN"
+    ),
+    document: bool = option(
+        "--document", "Track the file, and hide memories whose text it no longer contains."
+    ),
+    wait: bool = option("--wait/--no-wait", "Wait until everything is indexed.", default=True),
 ) -> Shown:
     """Remember files: notes, chats, exports and tables.
 
@@ -285,7 +242,7 @@ def _check_any(looked: Survey) -> None:
 def _follow(
     memory: MemoryManager,
     name: str | None,
-    format: str | None,  # noqa: A002 - the word for it
+    format: str | None,
     scope: str,
     trust: Trust,
     progress: Progress,
@@ -348,26 +305,16 @@ def _part_line(one: Ingested) -> str:
 )
 def observe(
     store: Store,
-    text: Annotated[
-        str | None,
-        typer.Argument(help="The user's message; the same as --user.", show_default=False),
-    ] = None,
+    text: str | None = argument("The user's message; the same as --user.", show_default=False),
     *,
-    user: Annotated[str | None, option("--user", help="The user's message.")] = None,
-    assistant: Annotated[str | None, option("--assistant", help="The assistant's reply.")] = None,
+    user: str | None = option("--user", "The user's message."),
+    assistant: str | None = option("--assistant", "The assistant's reply."),
     session: Session = None,
-    scope: Annotated[
-        str, option("--scope", help="Scope of the conversation, such as project/x.")
-    ] = "",
-    mode: Annotated[
-        str | None,
-        option(
-            "--mode", help="How much to use the model in MEMENTO_LLM_MODEL: off, assist or full."
-        ),
-    ] = None,
-    dry_run: Annotated[
-        bool, option("--dry-run", help="Only show what would be learned, and why.")
-    ] = False,
+    scope: str = option("--scope", "Scope of the conversation, such as project/x.", default=""),
+    mode: str | None = option(
+        "--mode", "How much to use the model in MEMENTO_LLM_MODEL: off, assist or full."
+    ),
+    dry_run: bool = option("--dry-run", "Only show what would be learned, and why."),
 ) -> Shown:
     """Learn from what a user says in a conversation.
 

@@ -9,7 +9,7 @@ import typer
 
 from memento import MemoryManager
 from memento.base.display import one_line
-from memento.cli.options import ID, Ids, Session, command, group, option
+from memento.cli.options import ID, Ids, Session, argument, command, group, option
 from memento.cli.output import Shown, counted, each, memories, warn
 from memento.cli.store import Store
 from memento.errors import InvalidInput
@@ -27,32 +27,19 @@ app.add_typer(rules, name="rules")
 def policy(
     store: Store,
     *,
-    scope: Annotated[
-        str, option("--scope", help="Scope that the agent works in, such as project/x.")
-    ] = "",
-    message: Annotated[
-        str | None, option("--for", metavar="MESSAGE", help="The user's last message.")
-    ] = None,
+    scope: str = option("--scope", "Scope that the agent works in, such as project/x.", default=""),
+    message: str | None = option("--for", "The user's last message.", metavar="MESSAGE"),
     session: Session = None,
-    head: Annotated[
-        bool,
-        option("--head", help="Print only the head, which stays the same throughout a session."),
-    ] = False,
-    tail: Annotated[
-        bool, option("--tail", help="Print only the tail, which depends on the message.")
-    ] = False,
-    explain: Annotated[
-        bool, option("--explain", help="Show which zone each memory is in, and why.")
-    ] = False,
-    tokens: Annotated[
-        int, option("--tokens", help="Maximum number of tokens in the head.")
-    ] = TOKENS,
-    tail_tokens: Annotated[
-        int, option("--tail-tokens", help="Maximum number of tokens in the tail.")
-    ] = TAIL_TOKENS,
-    recall: Annotated[
-        int, option("--recall", help="Maximum number of memories to recall.")
-    ] = RECALL,
+    head: bool = option(
+        "--head", "Print only the head, which stays the same throughout a session."
+    ),
+    tail: bool = option("--tail", "Print only the tail, which depends on the message."),
+    explain: bool = option("--explain", "Show which zone each memory is in, and why."),
+    tokens: int = option("--tokens", "Maximum number of tokens in the head.", default=TOKENS),
+    tail_tokens: int = option(
+        "--tail-tokens", "Maximum number of tokens in the tail.", default=TAIL_TOKENS
+    ),
+    recall: int = option("--recall", "Maximum number of memories to recall.", default=RECALL),
 ) -> Shown:
     """Print the rules and memories that apply to a message.
 
@@ -82,17 +69,11 @@ def policy(
 )
 def direct(
     memory: MemoryManager,
-    texts: Annotated[
-        list[str], typer.Argument(metavar="RULE", help="One or more rules, each in quotes.")
-    ],
+    texts: list[str] = argument("One or more rules, each in quotes.", metavar="RULE"),
     *,
-    scope: Annotated[str, option("--scope", help="Scope that the rules apply to.")] = "",
-    lock: Annotated[
-        bool, option("--lock", help="Allow only the user to change the rules.")
-    ] = False,
-    condition: Annotated[
-        str | None, option("--condition", help="When the rules apply, in plain language.")
-    ] = None,
+    scope: str = option("--scope", "Scope that the rules apply to.", default=""),
+    lock: bool = option("--lock", "Allow only the user to change the rules."),
+    condition: str | None = option("--condition", "When the rules apply, in plain language."),
 ) -> Shown:
     """Add rules, which are stored exactly as written."""
     made = memory.rules.direct(texts, scope=scope, lock=lock, condition=condition)
@@ -106,9 +87,7 @@ app.add_typer(quarantine, name="quarantine")
 FromSource = Annotated[
     str | None,
     option(
-        "--source",
-        metavar="URI",
-        help="Only memories from this address or trust class, such as web.",
+        "--source", "Only memories from this address or trust class, such as web.", metavar="URI"
     ),
 ]
 
@@ -118,8 +97,8 @@ def list_(
     memory: MemoryManager,
     *,
     source: FromSource = None,
-    limit: Annotated[int, option("-n", "--limit", help="Maximum number of memories.")] = 100,
-    offset: Annotated[int, option("--offset", help="Number of memories to skip.")] = 0,
+    limit: int = option("-n", "--limit", "Maximum number of memories.", default=100),
+    offset: int = option("--offset", "Number of memories to skip.", default=0),
 ) -> Shown:
     """List quarantined memories, in order of arrival."""
     found = memory.quarantine.list(source=source, limit=limit, offset=offset)
@@ -144,20 +123,13 @@ def _waiting(memory: MemoryManager) -> str:
 )
 def approve(
     memory: MemoryManager,
-    ids: Annotated[
-        list[str] | None, typer.Argument(metavar="ID", help="Memory ids or parts of ids.")
-    ] = None,
+    ids: list[str] | None = argument("Memory ids or parts of ids.", metavar="ID"),
     *,
-    version: Annotated[
-        int | None,
-        option(
-            "--version", help="The version that you reviewed; not approved if it has changed since."
-        ),
-    ] = None,
+    version: int | None = option(
+        "--version", "The version you reviewed; a memory that has changed since is not approved."
+    ),
     source: FromSource = None,
-    yes: Annotated[
-        bool, option("--yes", "-y", help="With --source: do not ask for confirmation.")
-    ] = False,
+    yes: bool = option("--yes", "-y", "With --source: do not ask for confirmation."),
 ) -> Shown:
     """Make quarantined memories active.
 

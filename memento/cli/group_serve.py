@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from memento.serve.running import Place
 
 app = typer.Typer()
+SWITCH = 0.001
+"""Seconds after which a thread of the service lets another go on; Python's 5 ms add up in a short
+call that meets a long search."""
 WHOLE = "*"
 """Value of --namespace for a token that sees the whole store."""
 
@@ -39,76 +43,47 @@ WHOLE = "*"
 def serve(
     store: Store,
     *,
-    listen: Annotated[
-        str,
-        option(
-            "--listen", metavar="PLACE", help="Address to listen on: PORT, HOST:PORT or unix:PATH."
-        ),
-    ] = "127.0.0.1:8765",
-    host: Annotated[
-        list[str] | None,
-        option("--host", metavar="NAME", help="A host name that clients use; repeatable."),
-    ] = None,
-    origin: Annotated[
-        list[str] | None,
-        option(
-            "--origin",
-            metavar="URL",
-            help="An origin whose pages may call the service; repeatable.",
-        ),
-    ] = None,
-    certificate: Annotated[
-        Path | None, option("--tls-cert", metavar="FILE", help="TLS certificate.")
-    ] = None,
-    key: Annotated[
-        Path | None, option("--tls-key", metavar="FILE", help="Private key of the certificate.")
-    ] = None,
-    proxy: Annotated[
-        str | None,
-        option(
-            "--behind-proxy", metavar="ADDRESS", help="Address of the proxy that terminates TLS."
-        ),
-    ] = None,
-    rate: Annotated[
-        float, option("--rate", help="Maximum calls per second per token; 0 for no limit.")
-    ] = 20.0,
-    mem0: Annotated[bool, option("--mem0", help="Also serve mem0 clients.")] = False,
-    page: Annotated[bool, option("--page/--no-page", help="Serve the web page.")] = True,
-    workers: Annotated[int, option("--workers", min=1, help="Number of worker processes.")] = 1,
-    add_token: Annotated[
-        str | None,
-        option(
-            "--add-token",
-            metavar="NAME",
-            help="Create a token and print it; it is shown only once.",
-        ),
-    ] = None,
-    rights: Annotated[
-        str,
-        option("--rights", help="With --add-token: what the token permits (read, write or admin)."),
-    ] = "write",
-    trust: Annotated[
-        str,
-        option(
-            "--trust",
-            help="With --add-token: highest trust class for memories written with the token.",
-        ),
-    ] = "agent",
-    expires: Annotated[
-        float | None,
-        option(
-            "--expires-in",
-            parser=seconds_of,
-            metavar="TIME",
-            help="With --add-token: how long the token is valid.",
-        ),
-    ] = None,
-    list_tokens: Annotated[
-        bool, option("--list-tokens", help="List the tokens and their rights.")
-    ] = False,
-    revoke_token: Annotated[
-        str | None, option("--revoke-token", metavar="NAME", help="Revoke a token.")
-    ] = None,
+    listen: str = option(
+        "--listen",
+        "Address to listen on: PORT, HOST:PORT or unix:PATH.",
+        default="127.0.0.1:8765",
+        metavar="PLACE",
+    ),
+    host: list[str] | None = option(
+        "--host", "A host name that clients use; repeatable.", metavar="NAME"
+    ),
+    certificate: Path | None = option("--tls-cert", "TLS certificate.", metavar="FILE"),
+    key: Path | None = option("--tls-key", "Private key of the certificate.", metavar="FILE"),
+    proxy: str | None = option(
+        "--behind-proxy", "Address of the proxy that terminates TLS.", metavar="ADDRESS"
+    ),
+    rate: float = option(
+        "--rate", "Maximum calls per second per token; 0 for no limit.", default=20.0
+    ),
+    mem0: bool = option("--mem0", "Also serve mem0 clients."),
+    page: bool = option("--page/--no-page", "Serve the web page.", default=True),
+    workers: int = option("--workers", "Number of worker processes.", default=1, min=1),
+    add_token: str | None = option(
+        "--add-token", "Create a token and print it; it is shown only once.", metavar="NAME"
+    ),
+    rights: str = option(
+        "--rights",
+        "With --add-token: what the token permits (read, write or admin).",
+        default="write",
+    ),
+    trust: str = option(
+        "--trust",
+        "With --add-token: highest trust class for memories written with the token.",
+        default="agent",
+    ),
+    expires: float | None = option(
+        "--expires-in",
+        "With --add-token: how long the token is valid.",
+        parser=seconds_of,
+        metavar="TIME",
+    ),
+    list_tokens: bool = option("--list-tokens", "List the tokens and their rights."),
+    revoke_token: str | None = option("--revoke-token", "Revoke a token.", metavar="NAME"),
 ) -> Shown:
     """Serve the store over HTTP, with a web page.
 
@@ -151,7 +126,6 @@ def serve(
             store,
             place,
             names,
-            (*(origin or ()),),
             rate,
             mem0,
             page and not place.path,
@@ -176,7 +150,6 @@ class _Open(NamedTuple):
     store: Store
     place: Place
     names: tuple[str, ...]
-    origins: tuple[str, ...]
     rate: float
     mem0: bool
     page: bool
@@ -186,9 +159,14 @@ class _Open(NamedTuple):
     def opened(self) -> Iterator[tuple[Service, Any]]:
         """Yield the service and its ASGI application; close the store at the end."""
         logging.basicConfig(format="%(asctime)s %(name)s: %(message)s", level=logging.WARNING)
-        with self.store.open() as memory, tokens.kept_at(self.store.address):
-            service = _service(memory, self)
-            yield service, _application(service, mem0=self.mem0, page=self.page)
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(SWITCH)
+        try:
+            with self.store.open() as memory, tokens.kept_at(self.store.address):
+                service = _service(memory, self)
+                yield service, _application(service, mem0=self.mem0, page=self.page)
+        finally:
+            sys.setswitchinterval(before)
 
 
 def _check_reach(place: Place, host: Sequence[str], anybody: bool, *, safe: bool) -> None:
@@ -224,7 +202,6 @@ def _service(memory: MemoryManager, asked: _Open) -> Service:
 
     settings = Settings(
         hosts=frozenset(name.lower() for name in asked.names),
-        origins=frozenset(origin.lower().rstrip("/") for origin in asked.origins),
         tokens=asked.tokens,
         limits=Limits(rate=asked.rate),
     )

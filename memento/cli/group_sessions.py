@@ -12,7 +12,7 @@ from memento import MemoryManager
 from memento.base.display import one_line
 from memento.check import TALK_TOKENS
 from memento.cli.local import moment, short
-from memento.cli.options import ID, command, group, option
+from memento.cli.options import ID, argument, command, group, option
 from memento.cli.output import Shown, counted
 from memento.cli.store import Store
 from memento.errors import InvalidInput
@@ -24,19 +24,16 @@ app = typer.Typer()
 session = group("Start, end, checkpoint and resume sessions.")
 app.add_typer(session, name="session")
 
-Name = Annotated[str, typer.Argument(metavar="SESSION", help="Name of the session.")]
-Scope = Annotated[str, option("--scope", help="Scope of the session, such as project/x.")]
+Name = Annotated[str, argument("Name of the session.", metavar="SESSION")]
+Scope = Annotated[str, option("--scope", "Scope of the session, such as project/x.")]
 
 
 @command(session, 'memento session start s1 --goal "Move the tests to pytest"', make=True)
 def start(
     memory: MemoryManager,
-    id: Annotated[  # noqa: A002 - the field's own name
-        str | None,
-        typer.Argument(metavar="SESSION", help="Name of the session. Default: a generated name."),
-    ] = None,
+    id: str | None = argument("Name of the session. Default: a generated name.", metavar="SESSION"),
     *,
-    goal: Annotated[str | None, option("--goal", help="The task in one sentence.")] = None,
+    goal: str | None = option("--goal", "The task in one sentence."),
     scope: Scope = "",
 ) -> Shown:
     """Start a session, or continue one.
@@ -51,13 +48,12 @@ def start(
 @command(session, "memento session end s1 --outcome done")
 def end(
     memory: MemoryManager,
-    id: Name,  # noqa: A002 - the field's own name
+    id: Name,
     *,
-    outcome: Annotated[str | None, option("--outcome", help="How the session ended.")] = None,
-    summary: Annotated[
-        str | None,
-        option("--summary", help="Summary to store. Default: an extract from the session."),
-    ] = None,
+    outcome: str | None = option("--outcome", "How the session ended."),
+    summary: str | None = option(
+        "--summary", "Summary to store. Default: an extract from the session."
+    ),
 ) -> Shown:
     """End a session and store a summary of it as a memory."""
     ended = memory.sessions.info(id).state == "ended"
@@ -70,13 +66,9 @@ def end(
 def list_sessions(
     memory: MemoryManager,
     *,
-    open: Annotated[  # noqa: A002 - the field's own name
-        bool | None, option("--open/--ended", help="List only open sessions, or only ended ones.")
-    ] = None,
-    scope: Annotated[
-        str | None, option("--scope", help="List only sessions in this scope or below it.")
-    ] = None,
-    limit: Annotated[int, option("-n", "--limit", help="Maximum number of sessions.")] = 20,
+    open: bool | None = option("--open/--ended", "List only open sessions, or only ended ones."),
+    scope: str | None = option("--scope", "List only sessions in this scope or below it."),
+    limit: int = option("-n", "--limit", "Maximum number of sessions.", default=20),
 ) -> Shown:
     """List sessions, most recently used first."""
     found = memory.sessions.list(open, scope, limit)
@@ -92,28 +84,18 @@ def _session_line(one: SessionInfo) -> str:
 @command(session, 'memento session checkpoint s1 --done fixtures --next "run the tests"', make=True)
 def checkpoint(
     memory: MemoryManager,
-    id: Name,  # noqa: A002 - the field's own name
+    id: Name,
     *,
-    goal: Annotated[str | None, option("--goal", help="The task in one sentence.")] = None,
-    done: Annotated[
-        list[str] | None, option("--done", help="A completed step; repeatable.")
-    ] = None,
-    next: Annotated[  # noqa: A002 - what comes next
-        list[str] | None, option("--next", help="A next step; repeatable.")
-    ] = None,
-    blocked: Annotated[
-        list[str] | None, option("--blocked", help="Something that blocks the work; repeatable.")
-    ] = None,
-    files: Annotated[
-        list[str] | None, option("--file", help="A file that the work touches; repeatable.")
-    ] = None,
-    note: Annotated[str, option("--note", help="Anything else worth noting.")] = "",
-    kind: Annotated[
-        str, option("--kind", help="Kind of checkpoint: task, decision, error or compaction.")
-    ] = "task",
-    data: Annotated[
-        str, option("--data", metavar="JSON", help="A JSON object with your own data.")
-    ] = "{}",
+    goal: str | None = option("--goal", "The task in one sentence."),
+    done: list[str] | None = option("--done", "A completed step; repeatable."),
+    next: list[str] | None = option("--next", "A next step; repeatable."),
+    blocked: list[str] | None = option("--blocked", "Something that blocks the work; repeatable."),
+    files: list[str] | None = option("--file", "A file that the work touches; repeatable."),
+    note: str = option("--note", "Anything else worth noting.", default=""),
+    kind: str = option(
+        "--kind", "Kind of checkpoint: task, decision, error or compaction.", default="task"
+    ),
+    data: str = option("--data", "A JSON object with your own data.", default="{}", metavar="JSON"),
 ) -> Shown:
     """Record the progress of a session."""
     own = _object("--data", data)
@@ -146,17 +128,12 @@ def _object(name: str, text: str) -> dict[str, Any]:
 @command(session, "memento session resume", "memento session resume s1 --tokens 200")
 def resume(
     memory: MemoryManager,
-    id: Annotated[  # noqa: A002 - the field's own name
-        str | None,
-        typer.Argument(
-            metavar="SESSION", help="Name of the session. Default: the last one interrupted."
-        ),
-    ] = None,
+    id: str | None = argument(
+        "Name of the session. Default: the last one interrupted.", metavar="SESSION"
+    ),
     *,
     scope: Scope = "",
-    tokens: Annotated[
-        int, option("--tokens", help="Maximum number of tokens in the block.")
-    ] = TALK_TOKENS,
+    tokens: int = option("--tokens", "Maximum number of tokens in the block.", default=TALK_TOKENS),
 ) -> Shown:
     """Show where an interrupted session left off.
 
@@ -170,17 +147,15 @@ def resume(
 scopes = group("List, describe, infer, merge and share scopes.")
 app.add_typer(scopes, name="scopes")
 
-Path = Annotated[str, typer.Argument(metavar="SCOPE", help="A path, such as project/alpha.")]
-Other = Annotated[str, option("--with", help="The other namespace: labels joined with '/'.")]
+Path = Annotated[str, argument("A path, such as project/alpha.", metavar="SCOPE")]
+Other = Annotated[str, option("--with", "The other namespace: labels joined with '/'.")]
 
 
 @command(scopes, "memento scopes list", name="list")
-def list_scopes(
-    memory: MemoryManager,
-) -> Shown:
+def list_scopes(memory: MemoryManager) -> Shown:
     """List scopes, including those shared with you.
 
-    Scopes in other namespaces are listed if they are shared with this namespace.
+    Scopes in other namespaces are listed only if they are shared with this namespace.
     """
     found, mine = memory.scopes.list(), memory.store.namespace
     return Shown({"scopes": found}, (_scope_line(one, mine) for one in found))
@@ -203,8 +178,8 @@ def define(
     memory: MemoryManager,
     path: Path,
     *,
-    title: Annotated[str, option("--title", help="Human-readable name.")] = "",
-    alias: Annotated[list[str] | None, option("--alias", help="Another name; repeatable.")] = None,
+    title: str = option("--title", "Human-readable name.", default=""),
+    alias: list[str] | None = option("--alias", "Another name; repeatable."),
 ) -> Shown:
     """Define a scope so texts can be matched to it."""
     made = memory.scopes.define(path, title=title, aliases=alias or ())
@@ -214,16 +189,11 @@ def define(
 @command(scopes, 'memento scopes infer "the web shop needs a logo"')
 def infer(
     store: Store,
-    text: Annotated[
-        list[str], typer.Argument(metavar="TEXT", help="Text for which to find scopes.")
-    ],
+    text: list[str] = argument("Text for which to find scopes.", metavar="TEXT"),
     *,
-    context: Annotated[
-        list[str] | None,
-        option(
-            "--context", metavar="NAME=VALUE", help="A hint, such as folder=/src/shop; repeatable."
-        ),
-    ] = None,
+    context: list[str] | None = option(
+        "--context", "A hint, such as folder=/src/shop; repeatable.", metavar="NAME=VALUE"
+    ),
 ) -> Shown:
     """Infer which scopes a text may belong to, best first."""
     given = dict(_pair(one) for one in context or ())
@@ -243,8 +213,8 @@ def _pair(text: str) -> tuple[str, str]:
 @command(scopes, "memento scopes merge web project/site")
 def merge(
     memory: MemoryManager,
-    src: Annotated[str, typer.Argument(metavar="SOURCE", help="The scope to move memories from.")],
-    dst: Annotated[str, typer.Argument(metavar="TARGET", help="The scope to move them to.")],
+    src: str = argument("The scope to move memories from.", metavar="SOURCE"),
+    dst: str = argument("The scope to move them to.", metavar="TARGET"),
 ) -> Shown:
     """Move all memories from one scope to another.
 
@@ -256,8 +226,7 @@ def merge(
 
 @command(scopes, "memento scopes unmerge web")
 def unmerge(
-    memory: MemoryManager,
-    src: Annotated[str, typer.Argument(metavar="SOURCE", help="The scope that was merged.")],
+    memory: MemoryManager, src: str = argument("The scope that was merged.", metavar="SOURCE")
 ) -> Shown:
     """Undo a merge."""
     moved = memory.scopes.unmerge(src)
@@ -265,12 +234,7 @@ def unmerge(
 
 
 @command(scopes, "memento scopes share ops --with acme/rami", make=True)
-def share(
-    memory: MemoryManager,
-    path: Path,
-    *,
-    other: Other,
-) -> Shown:
+def share(memory: MemoryManager, path: Path, *, other: Other) -> Shown:
     """Share a scope's memories with another namespace.
 
     The other namespace cannot change them.
@@ -280,12 +244,7 @@ def share(
 
 
 @command(scopes, "memento scopes unshare ops --with acme/rami")
-def unshare(
-    memory: MemoryManager,
-    path: Path,
-    *,
-    other: Other,
-) -> Shown:
+def unshare(memory: MemoryManager, path: Path, *, other: Other) -> Shown:
     """Stop sharing a scope, immediately and in every process."""
     there = memory.scopes.unshare(path, other.split("/"))
     return Shown({"unshared": there}, ["no longer shared" if there else "it was not shared"])

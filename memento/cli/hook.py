@@ -117,7 +117,7 @@ def _root(options: list[str]) -> str:
             return folder
         case [word] if word.startswith("--root=") and word != "--root=":
             return word.removeprefix("--root=")
-    raise ValueError("the only option is --root FOLDER; see `memento hook --help`")
+    raise ValueError("unknown option; only --root FOLDER is supported (see `memento hook --help`)")
 
 
 def note(line: str) -> None:

@@ -108,20 +108,15 @@ def serve_http(store: Store, address: str, *, more: bool, most: int) -> None:
         "embedder": store.embedder, "environ": settings_here(),
     }  # fmt: skip
     while True:
-        _serve_once(store, asked)
-
-
-def _serve_once(store: Store, asked: dict[str, Any]) -> None:
-    """Serve until the resident process ends; the caller then starts another."""
-    try:
-        opened, answer = connect(store.root, asked, seconds=STARTS, start=True)
-    except Unreachable as error:
-        raise MementoError(str(error)) from error
-    with opened, opened.makefile("rb") as said:
-        if "field" in answer:
-            raise InvalidInput(answer["field"], answer["error"])
-        if "error" in answer:
-            raise MementoError(answer["error"])
-        url = json.loads(said.readline())["url"]
-        typer.echo(f"Serving {os.fspath(store.root)} at {url}; press Ctrl-C to stop.", err=True)
-        said.read()
+        try:
+            opened, answer = connect(store.root, asked, seconds=STARTS, start=True)
+        except Unreachable as error:
+            raise MementoError(str(error)) from error
+        with opened, opened.makefile("rb") as said:
+            if "field" in answer:
+                raise InvalidInput(answer["field"], answer["error"])
+            if "error" in answer:
+                raise MementoError(answer["error"])
+            url = json.loads(said.readline())["url"]
+            typer.echo(f"Serving {os.fspath(store.root)} at {url}; press Ctrl-C to stop.", err=True)
+            said.read()

@@ -23,11 +23,7 @@ SECTIONS = {
 """The commands as the help lists them, by what they are for: the module of each is
 ``memento.cli.group_`` and the name of its section, but for a few."""
 
-HIDDEN = {
-    "demo": "agents",
-    "history": "find",
-    "value": "find",
-}
+HIDDEN = {"demo": "agents", "history": "find", "value": "find"}
 """Commands that are a part of another one by now, and the demo, which the help names above the
 list; the help does not list them."""
 

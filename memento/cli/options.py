@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from copy import copy
 from datetime import UTC, datetime
 from enum import Enum
+from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin
 
 import typer
@@ -132,67 +133,68 @@ def group(help: str) -> typer.Typer:  # noqa: A002 - typer's own word
     return typer.Typer(cls=Menu, help=help, no_args_is_help=True)
 
 
-def option(*names: str, help: str, **more: Any) -> Any:  # noqa: A002 - typer's own word
-    """Declare an option with its names and help."""
-    return typer.Option(*names, help=help, **more)
+def option(*words: str, default: Any = ..., **more: Any) -> Any:
+    """Declare an option as the default of its parameter: its names, then its help.
+
+    Without ``default``, a flag is False, and what may be None is None; anything else is required.
+    """
+    return typer.Option(default, *words[:-1], help=words[-1], **more)
+
+
+def moment_option(*words: str, parser: Callable[[str], datetime] = moment_of) -> Any:
+    """Declare an option that takes a moment."""
+    return option(*words, parser=parser, metavar="MOMENT")
+
+
+def argument(help: str, *, default: Any = ..., **more: Any) -> Any:  # noqa: A002 - typer's own word
+    """Declare an argument as the default of its parameter; see ``option``."""
+    return typer.Argument(default, help=help, **more)
 
 
 Root = Annotated[
     str | None,
     option(
         "--root",
+        "Store folder. Default: the nearest agent_memory, or else the user's store.",
         envvar=VARIABLE,
         metavar="FOLDER",
-        help="Store folder. Default: the nearest agent_memory, or else the user's store.",
     ),
 ]
 Namespace = Annotated[
     str,
     option(
         "--namespace",
+        "Namespace to use: one or more labels joined with '/'.",
         envvar="MEMENTO_NAMESPACE",
         metavar="LABELS",
-        help="Namespace to use: one or more labels joined with '/'.",
     ),
 ]
 EmbedderName = Annotated[
     str,
     option(
         "--embedder",
+        "Embedder to use: default, none, sentence-transformers:NAME or openai:MODEL.",
         envvar="MEMENTO_EMBEDDER",
         metavar="NAME",
-        help="Embedder to use: default, none, sentence-transformers:NAME or openai:MODEL.",
     ),
 ]
-AsJson = Annotated[bool, option("--json", help="Print JSON.")]
-Scope = Annotated[str, option("--scope", help="Scope that it applies to, such as project/x.")]
+AsJson = Annotated[bool, option("--json", "Print JSON.")]
+Scope = Annotated[str, option("--scope", "Scope that it applies to, such as project/x.")]
 Scopes = Annotated[
-    list[str] | None, option("--scope", help="Only memories that apply in this scope; repeatable.")
+    list[str] | None, option("--scope", "Only memories that apply in this scope; repeatable.")
 ]
 Within = Annotated[
     list[str] | None,
-    option(
-        "--within", metavar="SCOPE", help="Only memories in this scope or below it; repeatable."
-    ),
+    option("--within", "Only memories in this scope or below it; repeatable.", metavar="SCOPE"),
 ]
-Session = Annotated[str | None, option("--session", help="Name of the conversation.")]
+Session = Annotated[str | None, option("--session", "Name of the conversation.")]
 KnownAt = Annotated[
-    datetime | None,
-    option(
-        "--known-at",
-        parser=moment_of,
-        metavar="MOMENT",
-        help="Use only information recorded by this time.",
-    ),
+    datetime | None, moment_option("--known-at", "Use only information recorded by this time.")
 ]
-Query = Annotated[
-    list[str], typer.Argument(metavar="QUERY", help="The query, in natural language.")
-]
-Id = Annotated[str, typer.Argument(metavar="ID|KEY", help="Memory id, part of an id, or key.")]
-Ids = Annotated[
-    list[str], typer.Argument(metavar="ID|KEY", help="Memory ids, parts of ids, or keys.")
-]
-SlotScope = Annotated[str, option("--scope", help="Exact scope of the slot.")]
+Query = Annotated[list[str], argument("The query, in natural language.", metavar="QUERY")]
+Id = Annotated[str, argument("Memory id, part of an id, or key.", metavar="ID|KEY")]
+Ids = Annotated[list[str], argument("Memory ids, parts of ids, or keys.", metavar="ID|KEY")]
+SlotScope = Annotated[str, option("--scope", "Exact scope of the slot.")]
 ID = "0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10"
 """An id for examples."""
 
@@ -207,82 +209,38 @@ class Filters(Filtering, total=False):
 def filters_of(
     memory: MemoryManager,
     *,
-    tier: Annotated[
-        list[Tier] | None, option("--tier", help="Only memories in this tier; repeatable.")
-    ] = None,
-    kind: Annotated[
-        list[Kind] | None, option("--kind", help="Only memories of this kind; repeatable.")
-    ] = None,
+    tier: list[Tier] | None = option("--tier", "Only memories in this tier; repeatable."),
+    kind: list[Kind] | None = option("--kind", "Only memories of this kind; repeatable."),
     scope: Scopes = None,
     within: Within = None,
-    session: Annotated[
-        list[str] | None, option("--session", help="Only memories from this session; repeatable.")
-    ] = None,
-    tag: Annotated[
-        list[str] | None,
-        option("--tag", help="Only memories with this tag; repeat to require several."),
-    ] = None,
-    any_tag: Annotated[
-        list[str] | None,
-        option("--any-tag", help="Only memories with this tag; repeat to accept any of several."),
-    ] = None,
-    key: Annotated[
-        list[str] | None, option("--key", help="Only memories with this key; repeatable.")
-    ] = None,
-    actor: Annotated[
-        list[str] | None,
-        option("--actor", help="Only memories from this person or agent; repeatable."),
-    ] = None,
-    role: Annotated[
-        list[str] | None, option("--role", help="Only memories with this chat role; repeatable.")
-    ] = None,
-    source: Annotated[
-        list[str] | None,
-        option("--source", help="Only memories from this trust class or address; repeatable."),
-    ] = None,
-    where: Annotated[
-        list[str] | None,
-        option(
-            "--where",
-            metavar="KEY=VALUE|JSON",
-            help="Only memories with this metadata; repeatable.",
-        ),
-    ] = None,
-    without: Annotated[
-        list[str] | None,
-        option(
-            "--without",
-            metavar="ID",
-            help="Exclude this memory (an id or part of one); repeatable.",
-        ),
-    ] = None,
-    since: Annotated[
-        datetime | None,
-        option(
-            "--since",
-            parser=moment_of,
-            metavar="MOMENT",
-            help="Only memories since this time: a date, last monday, 7d.",
-        ),
-    ] = None,
-    until: Annotated[
-        datetime | None,
-        option(
-            "--until",
-            parser=moment_of,
-            metavar="MOMENT",
-            help="Only memories before this time; same formats as --since.",
-        ),
-    ] = None,
-    as_of: Annotated[
-        datetime | None,
-        option(
-            "--as-of",
-            parser=moment_of,
-            metavar="MOMENT",
-            help="Only memories valid at this time.",
-        ),
-    ] = None,
+    session: list[str] | None = option("--session", "Only memories from this session; repeatable."),
+    tag: list[str] | None = option(
+        "--tag", "Only memories with this tag; repeat to require several."
+    ),
+    any_tag: list[str] | None = option(
+        "--any-tag", "Only memories with this tag; repeat to accept any of several."
+    ),
+    key: list[str] | None = option("--key", "Only memories with this key; repeatable."),
+    actor: list[str] | None = option(
+        "--actor", "Only memories from this person or agent; repeatable."
+    ),
+    role: list[str] | None = option("--role", "Only memories with this chat role; repeatable."),
+    source: list[str] | None = option(
+        "--source", "Only memories from this trust class or address; repeatable."
+    ),
+    where: list[str] | None = option(
+        "--where", "Only memories with this metadata; repeatable.", metavar="KEY=VALUE|JSON"
+    ),
+    without: list[str] | None = option(
+        "--without", "Exclude this memory (an id or part of one); repeatable.", metavar="ID"
+    ),
+    since: datetime | None = moment_option(
+        "--since", "Only memories since this time: a date, last monday, 7d."
+    ),
+    until: datetime | None = moment_option(
+        "--until", "Only memories before this time; same formats as --since."
+    ),
+    as_of: datetime | None = moment_option("--as-of", "Only memories valid at this time."),
     known_at: KnownAt = None,
 ) -> Filters:
     """Return the values of the filter options, with ids completed."""
@@ -309,31 +267,36 @@ def filters_of(
 
 def _parameter(name: str, annotation: Any, default: object) -> inspect.Parameter:
     kind = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(name, kind, default=default, annotation=annotation)
+    return _declared(inspect.Parameter(name, kind, default=default, annotation=annotation))
 
 
-def _placeholder(one: inspect.Parameter) -> inspect.Parameter:
-    """Set the placeholder of an argument or option: its choices if short, else its name.
+def _declared(one: inspect.Parameter) -> inspect.Parameter:
+    """Return a parameter as Typer takes it, with its choices, if short, or its name as placeholder.
 
     Typer would print the Python type, such as ``<list[str]>``; see also ``menu.Command``.
     """
-    if get_origin(one.annotation) is not Annotated:
+    kind, known, default = one.annotation, one.default, one.default
+    if isinstance(known, ParameterInfo):
+        unset = None if NoneType in get_args(kind) else False if kind is bool else one.empty
+        default = unset if known.default is ... else known.default
+    elif get_origin(kind) is Annotated:
+        kind, known = get_args(kind)
+    else:
         return one
-    kind, known = get_args(one.annotation)
-    parts: set[Any] = {*_parts(kind)}
-    if not isinstance(known, ParameterInfo) or known.metavar is not None or bool in parts:
-        return one
-    choices = [
-        str(each.value)
-        for part in parts
-        if isinstance(part, type) and issubclass(part, Enum)
-        for each in part
-    ]
-    name = one.name.rpartition("_")[2].upper()
-    short = "N" if int in parts else "|".join(choices)
     shown = copy(known)
-    shown.metavar = short if 0 < len(short) <= CHOICES else name
-    return one.replace(annotation=Annotated[kind, shown])
+    shown.default = ...
+    parts: set[Any] = {*_parts(kind)}
+    if shown.metavar is None and bool not in parts:
+        choices = [
+            str(each.value)
+            for part in parts
+            if isinstance(part, type) and issubclass(part, Enum)
+            for each in part
+        ]
+        short = "N" if int in parts else "|".join(choices)
+        name = one.name.rpartition("_")[2].upper()
+        shown.metavar = short if 0 < len(short) <= CHOICES else name
+    return one.replace(annotation=Annotated[kind, shown], default=default)
 
 
 def _parts(kind: Any) -> Iterator[Any]:
@@ -343,7 +306,7 @@ def _parts(kind: Any) -> Iterator[Any]:
         yield from _parts(part)
 
 
-_FILTERS = [*inspect.signature(filters_of, eval_str=True).parameters.values()][1:]
+_FILTERS = [*map(_declared, inspect.signature(filters_of, eval_str=True).parameters.values())][1:]
 _STORE = [
     _parameter("named", Root, None),
     _parameter("namespace", Namespace, "default"),
@@ -382,7 +345,12 @@ def command(
 
     def register(body: _Body) -> _Body:
         own = inspect.signature(body, eval_str=True)
-        asked, shows = own.parameters, own.return_annotation is Shown
+        asked = {name: _declared(one) for name, one in own.parameters.items()}
+        shows = own.return_annotation is Shown
+        plain: Any = body
+        plain.__kwdefaults__ = {  # for other commands that call it
+            name: one.default for name, one in asked.items() if one.default is not one.empty
+        }
         stored = (_STORE if embeds else _STORE[:2]) if {"memory", "store"} & {*asked} else []
 
         @functools.wraps(body)
@@ -406,7 +374,7 @@ def command(
             if one.name not in {"memory", "store"}:
                 options += _FILTERS if one.name == "filters" else [one]
         options = [
-            _placeholder(one).replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
             for one in [*options, *([_JSON] if shows else []), *stored]
         ]
         run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]  # for Typer

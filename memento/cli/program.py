@@ -6,22 +6,14 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
-from typing import Annotated, Any, cast
+from typing import Any, cast
 
 import typer
 
 from memento.cli import logs
 from memento.cli.menu import APART, HIDDEN, SECTIONS, Menu
 from memento.cli.options import epilog, option
-from memento.cli.output import (
-    ABSENT,
-    INTERRUPTED,
-    OTHER,
-    STORE,
-    USAGE,
-    fail,
-    interrupted,
-)
+from memento.cli.output import ABSENT, INTERRUPTED, OTHER, STORE, USAGE, fail, interrupted
 from memento.cli.store import root_option
 from memento.errors import InvalidInput, MementoError, NotFound, NothingToUndo, StoreError
 
@@ -154,10 +146,14 @@ def _show_version(wanted: bool) -> None:
 def memento(
     context: typer.Context,
     *,
-    version: Annotated[  # noqa: ARG001 - acted on in its callback
-        bool,
-        option("--version", "-V", help="Print the version.", callback=_show_version, is_eager=True),
-    ] = False,
+    version: bool = option(  # noqa: ARG001 - acted on in its callback
+        "--version",
+        "-V",
+        "Print the version.",
+        callback=_show_version,
+        is_eager=True,
+        default=False,
+    ),
 ) -> None:
     """Durable, tiered, offline memory for AI agents, with keyword and semantic search."""
     if context.invoked_subcommand is None:

@@ -88,7 +88,5 @@ def open_at(root: str | Path, namespace: str, embedder: str) -> MemoryManager:
     from memento import MemoryManager  # noqa: PLC0415 - `memento mcp` answers before it is there
 
     return MemoryManager(
-        root,
-        namespace=namespace.split("/"),
-        embedder=None if embedder == "none" else embedder,
+        root, namespace=namespace.split("/"), embedder=None if embedder == "none" else embedder
     )

@@ -91,11 +91,7 @@ class outlived:  # noqa: N801 - used as a function, as ``contextlib.suppress``
 
 
 def keep(
-    view: View,
-    messages: Messages,
-    *,
-    session: str | None = None,
-    speaker: Trust | str = Trust.USER,
+    view: View, messages: Messages, *, session: str | None = None, speaker: Trust | str = Trust.USER
 ) -> Memories:
     """Implement ``MemoryManager.keep``."""
     said = placed(turns_of(messages), _session(session), member(Trust, "speaker", speaker))

@@ -91,9 +91,9 @@ class Turn:
     """One message of a conversation, for ``keep`` and ``recall``.
 
     Attributes:
-        text: Its words; blank turns are not stored.
-        role: Who speaks: ``user``, ``assistant``, ``tool`` or ``system``.
-        id: A lasting id of the message in its conversation, or None.
+        text: Its text; blank turns are not stored.
+        role: Role of the speaker: ``user``, ``assistant``, ``tool`` or ``system``.
+        id: A stable id of the message in its conversation, or None.
         actor: Name of the speaker, or None.
         trust: Trust class, if lower than that of its role; None for that of its role.
         metadata: A JSON object to store with each of its memories, such as the message in the
@@ -111,16 +111,16 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """The answer of ``recall``: memories to show a model that continues a conversation.
+    """The result of ``recall``: memories to show to a model that continues a conversation.
 
     Attributes:
-        block: The memories as a block for a prompt; ``""`` if none is relevant. Equal memories give
-            an equal block.
-        hits: The memories, best first, each text once. The block may show fewer: what fits. With a
-            budget, ``Hit.passage`` of a long text is what bears on the question.
+        block: The memories as a block for a prompt; ``""`` if none is relevant. The same memories
+            always produce the same block.
+        hits: The memories, best first, each text once. The block may contain fewer, as many as fit.
+            With a budget, ``Hit.passage`` is the relevant part of a long text.
         missing: Each part that could not be searched, with the reason.
         confidence: Estimated probability that the hits contain an answer, [0, 1].
-        query: The user's last message, as it was searched for; ``""`` if nothing was asked.
+        query: The query that was derived from the user's last message; ``""`` if nothing was asked.
         shown: Ids of the memories in the block.
     """
 
@@ -132,7 +132,7 @@ class Recalled:
     shown: tuple[str, ...] = ()
 
     def as_retrieval(self) -> Retrieval:
-        """Return the same as an answer of ``retrieve``, for ``feedback.cite`` and ``feedback``."""
+        """Return these results as a ``Retrieval``, for ``feedback.cite`` and ``feedback.rate``."""
         return Retrieval(self.query, self.hits, self.missing, self.confidence)
 
 

@@ -138,14 +138,7 @@ FOLDED = frozenset({*SAID, *_ASLEEP, Event.REINFORCED, Event.RETRIEVED, Event.DO
 _MUTED: dict[str | None, frozenset[str]] = {
     "promoted": frozenset({Event.IGNORED, Event.REPLAYED}),
     "user": frozenset(
-        {
-            Event.IGNORED,
-            Event.WRONG,
-            Event.HARMFUL,
-            Event.DOUBTED,
-            Event.OUTCOME,
-            Event.REPLAYED,
-        }
+        {Event.IGNORED, Event.WRONG, Event.HARMFUL, Event.DOUBTED, Event.OUTCOME, Event.REPLAYED}
     ),
 }
 """Maps the level of a lock to the events that have no effect on a memory so locked."""
@@ -355,14 +348,7 @@ def _advance(state: State, now: int, basis: Basis, config: Dynamics) -> State:
     return replace(state, at=now, short=short, long=long, belief=faded, sums=sums)
 
 
-def _use(
-    state: State,
-    gained: float,
-    event: Occurrence,
-    basis: Basis,
-    *,
-    grows: bool,
-) -> State:
+def _use(state: State, gained: float, event: Occurrence, basis: Basis, *, grows: bool) -> State:
     """Count a use at the moment of a state."""
     if not gained:
         return state

@@ -153,10 +153,7 @@ def fade(counts: Counts, before: Counts, days: float, half_life: float) -> Count
     (6.0, 1.0)
     """
     left = 0.5 ** (days / half_life)
-    return (
-        before[0] + (counts[0] - before[0]) * left,
-        before[1] + (counts[1] - before[1]) * left,
-    )
+    return (before[0] + (counts[0] - before[0]) * left, before[1] + (counts[1] - before[1]) * left)
 
 
 def judge(counts: Counts, valence: float, *, cap: float) -> Counts:
@@ -235,11 +232,7 @@ class Effect:
         return self.bound > 0
 
 
-_MOST = {
-    "use": MOST_USE,
-    "bound": 10.0,
-    "rivals": 1.0,
-}
+_MOST = {"use": MOST_USE, "bound": 10.0, "rivals": 1.0}
 
 
 @dataclass(frozen=True, slots=True)

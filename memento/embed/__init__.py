@@ -1,4 +1,4 @@
-"""Embedders: they turn texts into vectors, and name the model that made them.
+"""Embedders, which turn texts into vectors and identify the model that computed them.
 
 ``resolve`` returns the embedder for a setting, ``embed_checked`` checks the answers of any embedder
 against the contract. Importing this package loads no model and no numpy. Each embedder has a
@@ -18,7 +18,7 @@ __all__ = ["check", "embed_checked", "require_texts", "rerank_checked", "resolve
 
 
 def resolve(spec: Embedder | str | None) -> Embedder | None:
-    """Return the embedder that a setting names.
+    """Return the embedder for a setting.
 
     Args:
         spec: ``"default"`` for the model in the package, None for no embedder (full text only),
@@ -27,7 +27,7 @@ def resolve(spec: Embedder | str | None) -> Embedder | None:
 
     Raises:
         InvalidInput: If ``spec`` is not one of these.
-        MissingExtra: If the embedder needs a package that is not installed.
+        MissingExtra: If the embedder requires a package that is not installed.
         EmbedderError: If the model cannot be loaded.
 
     >>> resolve(None) is None
@@ -45,9 +45,7 @@ def _named(spec: str) -> Embedder:  # the name was checked before
 
         return default_embedder()
     if family == "sentence-transformers":
-        from memento.embed.sentence_transformers import (  # noqa: PLC0415 - see above
-            SentenceTransformerEmbedder,
-        )
+        from memento.embed.sentence_transformers import SentenceTransformerEmbedder  # noqa: PLC0415 - see above
 
         return SentenceTransformerEmbedder(model)
     from memento.embed.openai import OpenAIEmbedder  # noqa: PLC0415 - see above

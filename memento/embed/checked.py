@@ -136,7 +136,12 @@ def check(spec: object) -> None:
     if isinstance(spec, str):
         _check_name(spec)
     elif spec is not None:
-        _check_object(spec)
+        if not isinstance(spec, Embedder):
+            raise InvalidInput("embedder", f"{type(spec).__name__} is not one of {SPECS}")
+        if not isinstance(spec.name, str) or not spec.name:
+            raise InvalidInput("embedder", "its name must be a non-empty string")
+        if not isinstance(spec.dim, int) or spec.dim < 1:
+            raise InvalidInput("embedder", f"its dim must be an integer >= 1, not {spec.dim!r}")
 
 
 def openai_server() -> tuple[str, str | None]:
@@ -187,12 +192,3 @@ def _check_name(spec: str) -> None:
         openai_dim(model)
     elif spec != "default":
         raise InvalidInput("embedder", f"{spec!r:.60} is not one of {SPECS}")
-
-
-def _check_object(spec: object) -> None:
-    if not isinstance(spec, Embedder):
-        raise InvalidInput("embedder", f"{type(spec).__name__} is not one of {SPECS}")
-    if not isinstance(spec.name, str) or not spec.name:
-        raise InvalidInput("embedder", "its name must be a non-empty string")
-    if not isinstance(spec.dim, int) or spec.dim < 1:
-        raise InvalidInput("embedder", f"its dim must be an integer >= 1, not {spec.dim!r}")

@@ -48,15 +48,15 @@ class _Manifest:
 class OnnxEmbedder:
     """Embeds with ``model.onnx`` and ``tokenizer.json`` from a folder.
 
-    The folder also holds ``manifest.json``, which names the model and the sha256 of both files.
-    The model takes ``input_ids`` (1, n) int64 and returns (1, dim) float32 of unit length.
-    The constructor reads only the manifest. The model loads with the first text (about 0.1 s
-    of CPU, after 0.1 s for onnxruntime itself), once per process, so that a fork is safe.
-    Several threads may embed at once.
+    The folder also contains ``manifest.json``, with the name of the model and the SHA-256 of both
+    files. The model takes ``input_ids`` (1, n) int64 and returns (1, dim) float32 of unit length.
+    The constructor reads only the manifest. The model loads with the first text (about 0.1 s of
+    CPU, after 0.1 s for onnxruntime itself), once per process, so that a fork is safe. Several
+    threads may embed at once.
 
     Args:
-        folder: Folder of the three files.
-        threads: Threads for one text, >= 1. A second one gains nothing for short texts.
+        folder: Folder that contains the three files.
+        threads: Number of threads per text, >= 1. More than one does not speed up short texts.
         max_tokens: Window in word pieces, from 16 to the limit of the model. The default is the
             window that all-MiniLM-L6-v2 was trained with.
         max_windows: Maximum number of windows of one text, >= 2; see ``memento.embed.windows``.
@@ -66,9 +66,9 @@ class OnnxEmbedder:
         dim: Length of its vectors.
 
     Raises:
-        EmbedderError: If the manifest is missing or damaged. For the other files this is raised
-            with the first text.
-        InvalidInput: If an argument is out of its range.
+        EmbedderError: If the manifest is missing or damaged. For the other files, it is raised with
+            the first text.
+        InvalidInput: If an argument is out of range.
     """
 
     def __init__(

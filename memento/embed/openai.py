@@ -44,20 +44,20 @@ class OpenAIEmbedder:
 
     Args:
         model: Name of the model on the server.
-        dim: Length of the vectors, >= 1. May be left out for OpenAI's own models. For the
+        dim: Length of the vectors, >= 1. Optional for OpenAI's own models. For the
             ``text-embedding-3`` family, the server is asked for any length but the native one.
         base_url: Address up to and including ``/v1``.
-        api_key: Sent as bearer token; None to send no token. It is not read from the environment
-            here, see ``from_env``.
-        timeout: Seconds to wait for one answer, > 0.
-        max_batch: Texts in one request, >= 1.
-        max_chars: Characters in one window, >= 100; longer texts are sent as several windows
-            (see ``memento.embed.windows``). The default fits OpenAI's 8,191 tokens in any
-            language; lower it for a server that cuts at fewer tokens.
+        api_key: Sent as a bearer token; None to send no token. It is not read from the environment;
+            see ``from_env``.
+        timeout: Number of seconds to wait for a response, > 0.
+        max_batch: Maximum number of texts per request, >= 1.
+        max_chars: Maximum number of characters per window, >= 100; longer texts are sent as several
+            windows (see ``memento.embed.windows``). The default fits OpenAI's limit of 8,191 tokens
+            in any language; lower it for a server with a smaller limit.
         max_windows: Maximum number of windows of one text, >= 2.
-        retries: How often to ask again after 408, 409, 429, a 5xx or no answer, >= 0. The waits
-            are 0.5 s, 1 s, 2 s ... or as long as ``Retry-After`` says, at most 60 s.
-        sleep: Function that waits so many seconds; for tests.
+        retries: Number of retries after status 408, 409, 429 or 5xx, or if there is no response, >=
+            0. The delays are 0.5 s, 1 s, 2 s ..., or as specified by ``Retry-After``, up to 60 s.
+        sleep: Function that waits for a number of seconds; for tests.
 
     Attributes:
         name: ``openai:``, the model, the vector length and the server, unless it is OpenAI's own.
@@ -65,7 +65,7 @@ class OpenAIEmbedder:
 
     Raises:
         MissingExtra: If httpx is not installed.
-        InvalidInput: If an argument is out of its range, or ``dim`` is missing.
+        InvalidInput: If an argument is out of range, or ``dim`` is missing.
     """
 
     def __init__(
@@ -82,7 +82,11 @@ class OpenAIEmbedder:
         retries: int = 3,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._httpx = _import_httpx()
+        try:
+            import httpx  # noqa: PLC0415 - an extra
+        except ImportError as error:
+            raise MissingExtra("openai", "httpx") from error
+        self._httpx = httpx
         self.dim = openai_dim(model) if dim is None else dim
         at_least("dim", self.dim, 1)
         at_least("timeout", timeout, 0.001)
@@ -107,7 +111,7 @@ class OpenAIEmbedder:
     def from_env(cls, model: str, *, dim: int | None = None) -> OpenAIEmbedder:
         """Take the key from ``OPENAI_API_KEY`` and the address from ``OPENAI_BASE_URL``.
 
-        The default address is OpenAI's; another server may need no key.
+        The default address is OpenAI's; other servers may not require a key.
 
         Raises:
             InvalidInput: If the address is OpenAI's and no key is set, or ``dim`` is missing.
@@ -131,8 +135,8 @@ class OpenAIEmbedder:
 
         Raises:
             InvalidInput: If a text is empty or not a string.
-            EmbedderError: If the server cannot be reached, refuses, or returns anything but one
-                finite vector of length ``dim`` for each text.
+            EmbedderError: If the server cannot be reached, rejects the request, or does not return
+                one finite vector of length ``dim`` for each text.
         """
         wanted = require_texts(texts)
         if not wanted:
@@ -206,14 +210,6 @@ class OpenAIEmbedder:
             if self._client is None:
                 self._client = self._httpx.Client(timeout=self._timeout)
             return self._client
-
-
-def _import_httpx() -> Any:
-    try:
-        import httpx  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        raise MissingExtra("openai", "httpx") from error
-    return httpx
 
 
 def _wait(response: Any, attempt: int) -> float:

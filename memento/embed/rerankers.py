@@ -1,6 +1,6 @@
 """Rerankers: models that read query and memory together and reorder the best candidates.
 
-Both need sentence-transformers and run a model for each candidate, which takes ten to a hundred
+Both require sentence-transformers and run a model for each candidate, which takes ten to a hundred
 times as long as retrieval alone. See ``memento.protocols.Reranker`` to write your own.
 """
 
@@ -90,7 +90,7 @@ class CrossEncoderReranker:
     Args:
         model: Name on the Hugging Face Hub, or a folder.
         device: ``"cpu"``, ``"cuda"`` ...; None lets sentence-transformers choose.
-        batch_size: Pairs in one run of the model, >= 1.
+        batch_size: Number of pairs per run of the model, >= 1.
 
     Raises:
         MissingExtra: If sentence-transformers is not installed.

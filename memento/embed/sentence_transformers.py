@@ -30,17 +30,17 @@ class SentenceTransformerEmbedder:
     """Embeds with a sentence-transformers model.
 
     The constructor loads the model, because only the model knows the length of its vectors. With a
-    folder nothing is downloaded; with a name sentence-transformers looks in its cache and then on
-    the Hugging Face Hub (set ``HF_HUB_OFFLINE=1`` to forbid that).
+    folder, nothing is downloaded. With a name, sentence-transformers looks in its cache and then on
+    the Hugging Face Hub (set ``HF_HUB_OFFLINE=1`` to prevent this).
 
     Args:
         model: Name on the Hugging Face Hub, or a folder.
         device: ``"cpu"``, ``"cuda"``, ``"mps"`` ...; None lets sentence-transformers choose.
-        prompt: Text put before every memory, such as ``"passage: "`` for the E5 family; part of
+        prompt: Text to prepend to every memory, such as ``"passage: "`` for the E5 family; part of
             the embedder's name.
-        query_prompt: Text put before every query, such as ``"query: "``; None for ``prompt``.
-            Not part of the name, because it changes no stored vector.
-        batch_size: Windows in one run of the model, >= 1.
+        query_prompt: Text to prepend to every query, such as ``"query: "``; None for ``prompt``.
+            Not part of the name, because it does not affect stored vectors.
+        batch_size: Number of windows per run of the model, >= 1.
         max_windows: Maximum number of windows of one text, >= 2; see ``memento.embed.windows``.
 
     Attributes:
@@ -51,7 +51,7 @@ class SentenceTransformerEmbedder:
         MissingExtra: If sentence-transformers is not installed.
         EmbedderError: If the model cannot be loaded, or has a limited window and a tokenizer that
             does not report the position of each token in the text.
-        InvalidInput: If an argument is out of its range.
+        InvalidInput: If an argument is out of range.
     """
 
     def __init__(

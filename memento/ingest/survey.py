@@ -41,7 +41,7 @@ _HELD = 16 * 1024 * 1024
 
 
 def found(named: str | Path) -> list[Item]:
-    """Return the files that a name stands for, in order of their paths.
+    """Return the files that a name refers to, sorted by path.
 
     In folders, names that begin with a dot and links that lead out of the folder are skipped.
 
@@ -50,8 +50,7 @@ def found(named: str | Path) -> list[Item]:
             input.
 
     Raises:
-        InvalidInput: If there is nothing by that name, or an archive is damaged or not safe to
-            unpack.
+        InvalidInput: If the file does not exist, or an archive is damaged or not safe to unpack.
     """
     path = Path(named)
     if str(named) == "-":
@@ -180,7 +179,7 @@ def _unpacked(archive: zipfile.ZipFile, one: zipfile.ZipInfo) -> BinaryIO:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """One thing that is read: a file, or the files of an export.
+    """A file, or the files of an export, to be read together.
 
     Attributes:
         name: Its name in a report.
@@ -189,8 +188,8 @@ class Found:
         count: Number of drafts in them.
         notes: Remarks about how the file was read.
         problem: Why it cannot be read; ``""`` if it can.
-        left_out: Whether it was found in a folder rather than named by the user, so that leaving it
-            out is no error.
+        left_out: Whether it was found in a folder rather than specified by the user, so leaving it
+            out is not an error.
     """
 
     name: str
@@ -204,11 +203,11 @@ class Found:
 
 @dataclass(frozen=True)
 class Survey:
-    """The files that a user named, and how they are read.
+    """The files that a user specified, and how to read them.
 
     Attributes:
         found: The files and exports, in order.
-        scope: Scope of memories that name none themselves.
+        scope: Scope of memories that do not specify one.
         trust: Trust class of the files.
         name: Name of the source, if it is a single file.
         how: Options of the readers.
@@ -239,22 +238,22 @@ def survey(
     map: Mapping[str, str] | None = None,  # noqa: A002 - as on the command line
     progress: Progress | None = None,
 ) -> Survey:
-    """Recognise files and read them through, as a check before anything is written.
+    """Detect the format of files and read them completely, before anything is written.
 
     Args:
         files: Files, patterns such as ``notes/*.md``, folders, ``.zip`` archives, or ``-`` for
             standard input.
         format: As for ``read``; so are the other arguments.
-        name: What the source is called, if it is one file.
-        scope: Where its memories apply.
-        trust: How far the files are trusted.
-        me: The user's name in chats of several people.
+        name: Name of the source, if it is a single file.
+        scope: Scope of the memories.
+        trust: Trust class of the files.
+        me: The user's name in chats with several people.
         map: Fields of a draft to columns or fields of the file.
-        progress: Called with the bytes read and the bytes of all files.
+        progress: Called with the number of bytes read and the total.
 
     Returns:
-        What is in them. A file that cannot be read is in it with its problem; nothing is raised for
-        it.
+        The contents of the files. A file that cannot be read is listed with its problem and does
+        not raise an error.
 
     Raises:
         InvalidInput: If an argument is invalid.

@@ -13,13 +13,13 @@ from memento.types import Evidence, Memory, Related, Retrieval, SlotValue, Versi
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Memories that lead, through shared names, from a name in the question to other memories.
+    """Memories linked by shared names, starting from a name in the question.
 
     Attributes:
-        facts: The memories, in order; the chain leads to the last one.
+        facts: The memories, in order; the last one is the answer.
         names: For each memory, the name that led to it, in lower case and without accents. The
             first name is in the question, and each subsequent name is in the previous memory.
-        confidence: How well the chain fits the question, [0, 1]; comparable only among chains for
+        confidence: How well the chain fits the question, [0, 1]; comparable only between chains for
             the same question.
     """
 
@@ -103,8 +103,8 @@ class Moment:
 
     Attributes:
         at: When it happened, UTC.
-        what: The type of event: ``occurred`` for something that happened or was said, ``recorded``
-            for the storing of a memory, or the ``Reason`` why one of the memory's states ended.
+        what: The type of event: ``occurred`` if something happened or was said, ``recorded`` if the
+            memory was stored, or the ``Reason`` why one of its states ended.
         memory: The memory in its current state.
         text: Its text at that time.
     """
@@ -123,8 +123,8 @@ class Lineage:
 
     Attributes:
         memory: The memory.
-        parents: The memories from which it was derived, if they are stored and neither forgotten
-            nor in quarantine.
+        parents: The memories from which it was derived, unless they are missing, forgotten or
+            quarantined.
         lost: Ids of the other parents.
         derived: Visible memories that were derived from it, in order of arrival.
         versions: Its states, oldest first.
@@ -188,9 +188,9 @@ class Dossier:
 
     Attributes:
         topic: The original topic.
-        entries: The memories, most relevant first. A turn from which another entry was derived
+        entries: The memories, most relevant first. If an entry was derived from a turn, the turn
             appears only in that entry.
-        confidence: Estimated probability that anything is known about the topic, [0, 1].
+        confidence: Estimated probability that the store contains anything about the topic, [0, 1].
     """
 
     topic: str
@@ -229,7 +229,7 @@ class Health:
         conflicts: Pairs of active memories that contradict each other.
         overdue: Active memories that are no longer valid or are past their due date.
         unused: Number of memories older than 30 days that have never been returned.
-        oldest_rule: The active, unconfirmed rule that has been unchanged the longest, or None.
+        oldest_rule: The active, unconfirmed rule that has gone unchanged the longest, or None.
         junk: Number of forgotten memories by source address, for each source that has three or
             more.
         scopes: Number of active memories, by scope.

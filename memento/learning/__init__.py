@@ -286,11 +286,7 @@ class Learning:
         later = partial(model_later.let_wait, reader=reader, read=read, mode=mode, kept=keep)
         waits = mode != "off" and self._view.config.llm.background
         done, rows = self._store(
-            drafts,
-            read,
-            said,
-            begins_run=mode != "off",
-            later=later if waits else None,
+            drafts, read, said, begins_run=mode != "off", later=later if waits else None
         )
         seconds["write"] = monotonic() - began - seconds["read"]
         seen = replace(

@@ -35,8 +35,7 @@ _KIN = "|".join(
     )
 )
 _OTHERS = re.compile(
-    rf"\b(?:he|she|they|him|his|her|their|my (?:\w+ )?(?:{_KIN}))\b",
-    re.IGNORECASE,
+    rf"\b(?:he|she|they|him|his|her|their|my (?:\w+ )?(?:{_KIN}))\b", re.IGNORECASE
 )
 
 Embed: TypeAlias = "Callable[[Sequence[str]], NDArray[np.float32]]"

@@ -237,11 +237,7 @@ def was_asked(session: Session, ns: int, turn: Row) -> bool:
 
 
 def _learn_one(
-    work: Work,
-    done: Done,
-    ready: Ready,
-    message: Message,
-    verdict: observed.Verdict,
+    work: Work, done: Done, ready: Ready, message: Message, verdict: observed.Verdict
 ) -> None:
     lesson, entry = ready.lesson, ready.entry
     if verdict.repeats is None:

@@ -18,15 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from memento.base.lazy import later
 from memento.errors import NotFound
-from memento.ledger import (
-    copies,
-    links,
-    memories,
-    meta,
-    quotes,
-    replays,
-    rows,
-)
+from memento.ledger import copies, links, memories, meta, quotes, replays, rows
 from memento.ledger.contract import Session
 from memento.ledger.dialect import (
     SKIP_IF_THERE,

@@ -29,19 +29,15 @@ def open_ledger(address: str | Path, *, allow_network: bool = False) -> Ledger:
     ``allow_network``.
     """
     if is_server(address):
-        return _open_server(str(address))
+        if missing := [name for name in ("psycopg", "psycopg_pool") if find_spec(name) is None]:
+            raise MissingExtra("postgres", missing[0])
+        from memento.ledger.pg.store import PgLedger  # noqa: PLC0415 - only the engine needed
+
+        return PgLedger(str(address))
     root = folder_of(address)
     from memento.ledger.lite.store import LiteLedger  # noqa: PLC0415 - only the engine needed
 
     return LiteLedger(root, allow_network=allow_network)
-
-
-def _open_server(address: str) -> Ledger:
-    if missing := [name for name in ("psycopg", "psycopg_pool") if find_spec(name) is None]:
-        raise MissingExtra("postgres", missing[0])
-    from memento.ledger.pg.store import PgLedger  # noqa: PLC0415 - only the engine needed
-
-    return PgLedger(address)
 
 
 def folder_of(address: str | Path) -> Path:

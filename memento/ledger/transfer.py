@@ -77,7 +77,7 @@ def events(db: Session, ns: int) -> Iterator[tuple[int, str, str | None, str | N
 
 def _warn(garbled: int, what: str) -> None:
     if garbled:
-        log.warning("%d damaged %s are left out; run `memento doctor`", garbled, what)
+        log.warning("%d damaged %s were left out; run `memento doctor`", garbled, what)
 
 
 def known(db: Session, ns: int, row: Row) -> int | None:

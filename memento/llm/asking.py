@@ -96,7 +96,11 @@ def _complete(model: Synthesizer, task: Task, seconds: float) -> Reply:
     try:
         return awaited(apart(lambda: _plain_reply(model, task)), seconds)
     except SynthesisFailed as error:
-        _set_right(error)
+        if error.reason not in REASONS:  # a custom model may have set anything
+            error.reason = "error"
+        error.calls = _counted(error.calls, 1)
+        error.tokens_in = _counted(error.tokens_in)
+        error.tokens_out = _counted(error.tokens_out)
         raise
     except Abandoned:
         raise SynthesisFailed(STOPPED, f"{model.name}: the store is being closed") from None
@@ -129,15 +133,6 @@ def _plain_reply(model: Synthesizer, task: Task) -> Reply:
         tokens_in=_counted(reply.tokens_in),
         tokens_out=_counted(reply.tokens_out),
     )
-
-
-def _set_right(error: SynthesisFailed) -> None:
-    """Replace an unknown reason and invalid counts, which a custom model may have set."""
-    if error.reason not in REASONS:
-        error.reason = "error"
-    error.calls = _counted(error.calls, 1)
-    error.tokens_in = _counted(error.tokens_in)
-    error.tokens_out = _counted(error.tokens_out)
 
 
 def _counted(value: object, otherwise: int = 0) -> int:

@@ -28,22 +28,24 @@ WAIT = 0.5
 
 
 class PydanticAI:
-    """A model by name, through the client libraries that pydantic-ai brings.
+    """Calls a model by name, through the client libraries that come with pydantic-ai.
 
     Args:
         model: ``provider:name``, such as ``openai:gpt-5-mini`` or ``anthropic:claude-haiku-4-5``.
-            For ``openai`` the chat completions of the server are used.
-        base_url: Address of the server, if it is not the provider's own. With it and without a
-            provider in ``model``, the server is taken for one that is compatible with OpenAI, such
-            as Ollama, vLLM, llama.cpp or LM Studio.
-        api_key: The key. None reads the variable of the provider, such as ``OPENAI_API_KEY``; a
-            server of one's own may need none.
-        timeout: Maximum time of one request, seconds, > 0.
-        output: How the reply is made to fit the schema: ``native`` by the server (JSON schema),
-            ``tool`` by the call of a function, or ``prompted`` by words alone.
+            For ``openai``, the server's chat completions API is used.
+        base_url: Address of the server, if it is not the provider's own. If ``model`` does not
+            specify a provider, the server must be compatible with OpenAI, such as Ollama, vLLM,
+            llama.cpp or LM Studio.
+        api_key: The API key. None to read the provider's variable, such as ``OPENAI_API_KEY``; your
+            own server may not require one.
+        timeout: Maximum duration of a request in seconds, > 0.
+        output: How to make the reply match the schema:
+            ``native`` (the server's JSON schema mode), ``tool`` (a function call) or ``prompted``
+            (instructions only).
 
     Attributes:
-        name: The model, and the server unless it is the provider's own. It has no key.
+        name: The model, and the server unless it is the provider's own. It does not contain the
+            key.
 
     Raises:
         MissingExtra: If pydantic-ai or the provider's library is not installed.
@@ -80,8 +82,8 @@ class PydanticAI:
         """Send a task to the model; see ``memento.protocols.Synthesizer``.
 
         Raises:
-            SynthesisFailed: If the server cannot be reached or refuses, does not answer in time, or
-                answers with something other than a JSON object.
+            SynthesisFailed: If the server cannot be reached, rejects the request, does not respond
+                in time, or returns something other than a JSON object.
         """
         import asyncio  # noqa: PLC0415 - costs as much as the rest of memento
 
@@ -195,11 +197,7 @@ def _errors() -> tuple[type[Exception], ...]:
 
 def _told(error: Exception) -> tuple[SynthesisFailed, bool]:
     """Return the failure for an error, without the server's text, and whether to retry."""
-    from pydantic_ai.exceptions import (  # noqa: PLC0415 - an extra
-        ModelAPIError,
-        ModelHTTPError,
-        UnexpectedModelBehavior,
-    )
+    from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError, UnexpectedModelBehavior  # noqa: PLC0415 - an extra
 
     if isinstance(error, ModelHTTPError):
         status = error.status_code

@@ -111,11 +111,10 @@ class ForgetRequest:
 
     Attributes:
         span: The sentence in the message, word for word.
-        about: What to forget, in the user's own words; ``""`` if the request only refers to it
-            indirectly.
+        about: What to forget, in the user's own words; ``""`` if the request does not name it.
         forgotten: Ids of the memories that were hidden, for use with ``restore``. The turn that
-            contains the request is also hidden, and is included only if nothing else was found.
-        found: Ids of memories that the request may refer to but that were not hidden; pass the
+            contains the request is also hidden, but listed only if nothing else was found.
+        found: Ids of other memories that the request may refer to, which were not hidden; pass the
             right ones to ``forget_many(ids=...)``.
     """
 
@@ -133,14 +132,13 @@ class Assistance:
         mode: ``assist`` or ``full``.
         model: Name of the model.
         sent: Number of user messages sent to the model.
-        unsent: Number of messages that should have been sent to the model but were not; see
-            ``failure``.
+        unsent: Number of messages that were meant for the model but not sent; see ``failure``.
         accepted: Number of sentences that were learned because the model selected them.
-        dropped: Number of items in the model's replies that were ignored, by reason; see
+        dropped: Number of items ignored in the model's replies, by reason; see
             ``memento.observe.pointing``.
         failure: Why the model could not finish (see ``SynthesisFailed``); ``full`` if too many
-            messages are waiting for it; None if nothing failed. Messages that were not sent to the
-            model were processed without it.
+            messages are waiting for it; None if nothing failed. Messages that were not sent are
+            processed without the model.
         problem: A description of the failure, or ``""``.
         calls: Number of requests sent.
         tokens_in: Number of tokens sent.
@@ -178,13 +176,12 @@ class Observation:
     Attributes:
         turns: The memories that contain the turns, in order; empty with ``keep=False``.
         learned: The statements that were stored or repeated, in order.
-        doubtful: Statements that ``observe`` was not sure about. To store such a statement, use
-            ``rules.confirm``. A doubtful statement that gives a new value for something already
-            known is stored anyway.
+        doubtful: Statements that ``observe`` was unsure about; ``rules.confirm`` stores one. A
+            doubtful statement that gives a new value for something already known is stored anyway.
         forget: Requests to forget something, and the memories that they hid.
         feedback: Praise (``praised``) and criticism (``faulted``) of the assistant, in order.
         vetoed: Number of sentences rejected by a check, by reason.
-        skipped: Number of sentences that were skipped because they appear to have been pasted.
+        skipped: Number of sentences skipped because they appear to have been pasted.
         known: Whether all user messages had already been observed, in which case nothing was done.
         change: Number of the change, for use with ``undo``; None if nothing changed. If the
             language model also contributed, ``undo(run=change)`` also undoes its contribution.

@@ -84,8 +84,7 @@ class Policy:
             last message.
         memories: The memories that the policy contains, in order.
         dropped: The memories left out, each with its reason.
-        conflicts: Pairs of rules that cannot both be followed. Such conflicts are never resolved
-            silently.
+        conflicts: Pairs of rules that cannot both be followed; they are always reported.
         tokens: Estimated number of tokens in the text.
         fingerprint: Digest of the head; identical heads have the same digest.
         over_budget: Whether the locked rules alone exceed the head's budget.

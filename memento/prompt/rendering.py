@@ -170,13 +170,7 @@ def render(
         InvalidInput: If ``nonce`` or ``tokens`` cannot be accepted.
     """
     made = compose(
-        memories,
-        nonce=nonce,
-        tokens=tokens,
-        count_tokens=count_tokens,
-        ids=ids,
-        cut=cut,
-        zone=zone,
+        memories, nonce=nonce, tokens=tokens, count_tokens=count_tokens, ids=ids, cut=cut, zone=zone
     )
     return made.text
 
@@ -218,7 +212,7 @@ def compose(
     fitting = _Fitting(said, tokens, count_tokens or estimate, nonce, record, cut)
     block = fitting.best()
     if not block.text:
-        log.warning("none of %d memories fits into a prompt of %d tokens", len(said), tokens)
+        log.warning("none of %d memories fits in a prompt of %d tokens", len(said), tokens)
     return block
 
 

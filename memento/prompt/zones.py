@@ -158,7 +158,9 @@ def settled(
         best = max(group, key=_claim)
         for other in group:
             if other is not best:
-                losers[other.row.docid] = _lost(best, other)
+                differs = (a != b for a, b in zip(_claim(best), _claim(other), strict=True))
+                reason = next(why for why, here in zip(_REASONS, differs, strict=True) if here)
+                losers[other.row.docid] = Conflict(best.row.id, other.row.id, best.row.key, reason)
     kept = [one for one in found if one.row.docid not in losers]
     dropped = [
         Dropped(one.row.id, one.zone, "conflict") for one in found if one.row.docid in losers
@@ -187,12 +189,6 @@ def _claim(one: Directive) -> tuple[int, bool, int, int]:
 
 
 _REASONS = ("trust", "locked", "narrower scope", "newer")
-
-
-def _lost(best: Directive, other: Directive) -> Conflict:
-    differs = (a != b for a, b in zip(_claim(best), _claim(other), strict=True))
-    reason = next(why for why, here in zip(_REASONS, differs, strict=True) if here)
-    return Conflict(best.row.id, other.row.id, best.row.key, reason)
 
 
 def side_by_side(
@@ -251,10 +247,7 @@ def compile_head(
             for one in shown
         ),
         dropped=tuple(dropped),
-        conflicts=(
-            *conflicts,
-            *(one for one in undecided if {one.winner, one.loser} <= there),
-        ),
+        conflicts=(*conflicts, *(one for one in undecided if {one.winner, one.loser} <= there)),
         over_budget=bool(shown) and _size(body) > tokens,
     )
 

@@ -88,7 +88,7 @@ def connect(
 
 
 class Link:
-    """A namespace of a service; takes the place of a ``View`` in the methods.
+    """A namespace of a service; it replaces a ``View`` in the methods.
 
     Several share their connections.
     """
@@ -102,7 +102,7 @@ class Link:
         self._about: dict[str, Any] | None = None
 
     def of(self, labels: tuple[str, ...]) -> Link:
-        """Return the same for another namespace."""
+        """Return a link to another namespace."""
         return Link(self.address, self.client, labels, self._timeout)
 
     @property
@@ -148,7 +148,7 @@ class Link:
         return datetime.fromisoformat(self.about(anew=True)["now"])
 
     def about(self, *, anew: bool = False) -> dict[str, Any]:
-        """Return what the service says about itself and the token; cached unless ``anew``."""
+        """Return information about the service and the token; cached unless ``anew``."""
         if anew or self._about is None:
             self._about = self._answer("GET", "/v1/about", again=True).json()
         return self._about
@@ -483,12 +483,12 @@ class _Remote(MemoryManager):
 
 
 class RemoteMemory(_Remote):
-    """The memory of a service: everything that ``MemoryManager`` has, over HTTP.
+    """The memory of a service: everything that ``MemoryManager`` offers, over HTTP.
 
-    Functions cannot be passed, so ``progress`` and ``count_tokens`` raise `NotHere`, and so does
-    what works from the store's own machine: ``documents.ingest``, ``store.move`` and
-    ``store.sync_vault``. Files of ``store.backup``, ``store.export`` and ``store.import_from`` are
-    those of this machine.
+    Functions cannot be passed, so ``progress`` and ``count_tokens`` raise `NotHere`. So do methods
+    that work only on the store's own machine: ``documents.ingest``, ``store.move`` and
+    ``store.sync_vault``. ``store.backup``, ``store.export`` and ``store.import_from`` use files on
+    this machine.
 
     Args:
         url: Address of the service, ``https://…`` or ``unix:/path``; None for ``$MEMENTO_URL``.
@@ -517,7 +517,7 @@ class RemoteMemory(_Remote):
         Part.__init__(self, link)
 
     def of(self, *labels: str) -> RemoteMemory:
-        """Return a view of another namespace that the token sees; it shares the connections."""
+        """Return a view of another namespace to which the token gives access."""
         memory = object.__new__(type(self))
         link: Any = _link(self).of(parse_namespace(labels))
         Part.__init__(memory, link)

@@ -145,7 +145,7 @@ def _container(hint: Any, origin: Any, *, exact: bool) -> Convert:
     elif origin is tuple and given[-1] is not Ellipsis:
         made = partial(_tuple, [reader(one, exact=exact) for one in given])
     elif not isinstance(origin, type) or not given:
-        raise TypeError(f"{hint} has no form in JSON")
+        raise TypeError(f"{hint} cannot be represented in JSON")
     elif origin.__module__ == "numpy":
         made = _array
     elif issubclass(origin, Mapping):

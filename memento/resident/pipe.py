@@ -152,20 +152,17 @@ class Pipe:
                     self._answered(line)
         with self._sending:
             self._opened = None
-            self._blame()
+            # The oldest open request is given up if three processes have ended during it.
+            if (number := next(iter(self._waiting), None)) is not None:
+                self._deaths[number] = self._deaths.get(number, 0) + 1
+                if self._deaths[number] >= TRIES:
+                    self._fail(
+                        number, "the memory process ended three times during this call; see its log"
+                    )
             if self._waiting:
                 self._connect_or_say()
             if self._opened is None and self._ended:
                 self._done.set()
-
-    def _blame(self) -> None:
-        """Give up the oldest open request if three processes have ended during it."""
-        if (number := next(iter(self._waiting), None)) is not None:
-            self._deaths[number] = self._deaths.get(number, 0) + 1
-            if self._deaths[number] >= TRIES:
-                self._fail(
-                    number, "the memory process ended three times during this call; see its log"
-                )
 
     def _answered(self, line: bytes) -> None:
         message = json.loads(line)

@@ -200,7 +200,7 @@ class Resident:
         opened, _ = listening.accept()
         opened.setblocking(True)
         if peer_of(opened) != os.geteuid():
-            log.warning("a connection of another user was refused")
+            log.warning("a connection from another user was refused")
             opened.close()
             return
         if len(self._clients) >= MOST:

@@ -223,7 +223,7 @@ class PastSearcher(Searcher):
         if (more := len(self._world.reworded) - MOST_REWORDED) > 0:
             missing[HISTORY] = (
                 f"{len(self._world.reworded):,} memories had a different text then; the oldest "
-                f"{more:,} of them cannot be found by word or semantic search"
+                f"{more:,} of them cannot be found by keyword or semantic search"
             )
         return replace(found, missing=missing)
 

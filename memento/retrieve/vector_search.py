@@ -128,7 +128,7 @@ class VectorSearch:
         try:
             table = mapped.open_table(self._ledger.root, ns, facts, model=model, dim=dim)
         except (Unusable, OSError) as error:
-            log.debug("namespace %s has no file of vectors: %s", ns, error)
+            log.debug("namespace %s has no vector file: %s", ns, error)
             return None
         return None if table.mark in self._damaged else table
 

@@ -93,7 +93,7 @@ def namespace_of(caller: Caller, header: str | None) -> tuple[str, ...]:
 
 def _see(caller: Caller, labels: tuple[str, ...]) -> None:
     if labels[: len(caller.labels)] != caller.labels:
-        raise NotAllowed("the token does not allow this namespace")
+        raise NotAllowed("the token does not grant access to this namespace")
 
 
 def counted(memory: MemoryManager, below: tuple[str, ...]) -> dict[tuple[str, ...], int]:
@@ -113,7 +113,7 @@ def allow(caller: Caller, route: Route) -> None:
         raise NotAllowed(f"{route.name} requires the {route.rights} right")
     if route.name in WHOLE and caller.labels:
         raise NotAllowed(
-            f"{route.name} applies to the whole store, but the token is limited to a namespace"
+            f"{route.name} applies to the whole store, but this token is limited to one namespace"
         )
     least = {Acts.USER: Trust.USER, Acts.AGENT: Trust.AGENT}.get(route.acts)
     if least is not None and Trust.outranks(least, caller.trust):
@@ -134,7 +134,7 @@ def limited(caller: Caller, route: Route, bound: Mapping[str, Any]) -> dict[str,
     if caller.rights is Rights.READ and "record" in route.arguments:
         said["record"] = False  # a use that is recorded changes what is found later
     if said.get("all_namespaces") and caller.labels:
-        raise NotAllowed("the token does not allow all namespaces")
+        raise NotAllowed("the token does not grant access to all namespaces")
     if "with_namespace" in said:
         _see(caller, parse_namespace(said["with_namespace"]))
     if caller.trust is Trust.USER or route.acts is not Acts.SOURCE:

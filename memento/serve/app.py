@@ -12,7 +12,6 @@ import logging
 import threading
 from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -33,6 +32,7 @@ from starlette.routing import Route as Path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memento import MemoryManager, __version__
+from memento.aio import settle
 from memento.check import ABOVE_0, MAX_WAIT, check_number
 from memento.config import ChromaConfig, LLMConfig
 from memento.conversation.turns import turns_of
@@ -56,7 +56,7 @@ from memento.serve.access import (
     namespace_of,
     visible,
 )
-from memento.serve.limits import Limits, Once, Rate
+from memento.serve.limits import Limits, Once, Rate, Turns
 from memento.serve.live import events, last_seen
 from memento.serve.metrics import TYPE, Metrics
 from memento.serve.openapi import document
@@ -87,13 +87,11 @@ class Settings(NamedTuple):
     Attributes:
         hosts: Accepted values of ``Host``, so that another site cannot reach the service by a
             host name of its own; empty to accept any, at a Unix socket.
-        origins: Other sites whose pages may call it.
         tokens: Whether a call needs a token; otherwise every caller is the owner.
         limits: See `Limits`.
     """
 
     hosts: frozenset[str] = frozenset()
-    origins: frozenset[str] = frozenset()
     tokens: bool = True
     limits: Limits = Limits()
 
@@ -131,12 +129,12 @@ class Service:
         self.calls = 0
         self._running: Counter[str] = Counter()
         self._watching: Counter[str] = Counter()
-        self._turns: dict[tuple[str, bool], asyncio.Semaphore] = {}
         self._asked: OrderedDict[tuple[str, ...], deque[Asked]] = OrderedDict()
         self._noting = threading.Lock()
         self._rate = Rate(settings.limits.rate, settings.limits.burst)
-        self._readers = ThreadPoolExecutor(settings.limits.readers, "memento-read")
-        self._writers = ThreadPoolExecutor(settings.limits.writers, "memento-write")
+        writers = settings.limits.writers
+        self._readers = Turns(settings.limits.readers, 1, "memento-read")
+        self._writers = Turns(writers, max(1, writers // 2), "memento-write")
 
     def caller(self, request: Request) -> Caller:
         """Return who makes a request.
@@ -163,20 +161,31 @@ class Service:
         return found
 
     async def body(self, caller: Caller, request: Request, most: int) -> bytes:
-        """Read the body of a request; a long one counts as several calls.
+        """Read the body of a request; a long one counts as several calls before it is read.
+
+        If its length is not given, it counts as the longest once it turns out to be long.
 
         Raises:
             TooMuch: As soon as it is longer than allowed, or if the token has made too many calls.
         """
+        told = request.headers.get("content-length")
+        self._weigh(caller, int(told or 0), most)
         parts, length = [], 0
         async for part in request.stream():
+            if told is None and length < _WEIGHT <= length + len(part):
+                self._weigh(caller, most, most)
             parts.append(part)
             length += len(part)
             if length > most:
-                raise TooMuch("body", f"the body is longer than {most:,} bytes")
+                raise _too_long(most)
+        return b"".join(parts)
+
+    def _weigh(self, caller: Caller, length: int, most: int) -> None:
+        """Count a body of this length as several calls, if it is long; refuse one too long."""
+        if length > most:
+            raise _too_long(most)
         if self.settings.tokens:
             self._rate.owe(caller.name, length // _WEIGHT)
-        return b"".join(parts)
 
     async def call(
         self,
@@ -202,22 +211,28 @@ class Service:
             MementoError: What the method raises; `NotAllowed` and `UntrustedSource` if the caller
                 may not call it so; and what ``run`` raises.
         """
-        route = ROUTES[method]
+        route, given = ROUTES[method], {**said}
         allow(caller, route)
         labels = namespace_of(caller, None) if namespace is None else namespace
         if not caller.is_owner:
             self.settings.limits.check(said)
 
+        async def settled() -> None:
+            if given.get("wait") and "session" in route.arguments:
+                wait, session = given["wait"], given.get("session")
+                given["wait"] = await settle(self.memory.of(*labels), wait, session=session)
+
         def work() -> T:
-            bound = route.bind(said)
+            bound = route.bind(given)
             result = route.call(self.memory.of(*labels), limited(caller, route, bound))
             if method in ASKS and bound.get("record", True):
                 self._note(caller, labels, bound)
             return then(visible(caller, result))
 
-        patient = said.get("wait") or said.get("timeout")
-        searches = route.rights is Rights.READ and method not in SHORT and not patient
-        return await self.run(caller, method, work, searches=searches, seconds=seconds)
+        searches = route.rights is Rights.READ and method not in SHORT
+        return await self.run(
+            caller, method, work, searches=searches, seconds=seconds, first=settled
+        )
 
     async def run(
         self,
@@ -227,6 +242,7 @@ class Service:
         *,
         searches: bool,
         seconds: float | None = None,
+        first: Callable[[], Awaitable[None]] | None = None,
     ) -> T:
         """Do something for a caller in a worker thread.
 
@@ -238,6 +254,7 @@ class Service:
             work: What to do.
             searches: Whether it takes long, and so has to wait for its turn.
             seconds: Most time to wait; None for as long as a call may take.
+            first: What to wait for before, without a thread.
 
         Raises:
             MementoError: What ``work`` raises; `TooMuch` if too many calls run or wait, of this
@@ -256,11 +273,10 @@ class Service:
         self._running[caller.name] += 1
         try:
             async with asyncio.timeout(most):
-                turn = self._turn(caller, searches=searches)
-                await turn.acquire()
-                job = (self._readers if searches else self._writers).submit(work)
+                if first is not None:
+                    await first()
+                job = (self._readers if searches else self._writers).submit(caller.name, work)
                 running = asyncio.wrap_future(job)
-                running.add_done_callback(lambda _: turn.release())
                 return await asyncio.shield(running)
         except TimeoutError as error:
             if running is None or job.cancel():
@@ -271,14 +287,6 @@ class Service:
         finally:
             self.calls -= 1
             self._running[caller.name] -= 1
-
-    def _turn(self, caller: Caller, *, searches: bool) -> asyncio.Semaphore:
-        """Return what a caller has to acquire for a thread: one more search than run at once."""
-        limits, key = self.settings.limits, (caller.name, searches)
-        if key not in self._turns:
-            most = limits.readers + 1 if searches else max(1, limits.writers // 2)
-            self._turns[key] = asyncio.Semaphore(most)
-        return self._turns[key]
 
     @property
     def streams(self) -> int:
@@ -332,8 +340,12 @@ class Service:
 
     def close(self) -> None:
         """Wait for running calls, and cancel those that have not started."""
-        self._readers.shutdown(cancel_futures=True)
-        self._writers.shutdown(cancel_futures=True)
+        self._readers.close()
+        self._writers.close()
+
+
+def _too_long(most: int) -> TooMuch:
+    return TooMuch("body", f"the body is longer than {most:,} bytes")
 
 
 def _seen(future: asyncio.Future[Any]) -> None:
@@ -407,15 +419,10 @@ class _Door:
         if hosts and host not in hosts:
             return "this host name is not accepted; see `memento serve --host`"
         origin = headers.get(b"origin")
-        if origin is None or not hosts:
+        own = (f"http://{host}", f"https://{host}")
+        if origin is None or not hosts or origin.decode("latin-1").lower() in own:
             return ""
-        said = origin.decode("latin-1").lower()
-        own = {f"{scheme}://{host}" for scheme in ("http", "https")}
-        return (
-            ""
-            if said in own | self._settings.origins
-            else "requests from pages of other sites are not allowed"
-        )
+        return "requests from pages of other sites are not allowed"
 
 
 async def _counted(service: Service, route: Route, request: Request) -> Response:
@@ -527,7 +534,9 @@ async def _metrics(service: Service, request: Request) -> Response:
     """Answer with counters for Prometheus; only for callers that may see the whole store."""
     request.state.caller = caller = service.caller(request)
     if not caller.is_owner:
-        raise NotAllowed("metrics cover the whole store, but the token is limited to a namespace")
+        raise NotAllowed(
+            "metrics cover the whole store, but this token is limited to one namespace"
+        )
     stats: Stats = await service.call(caller, "store.stats", {})
     return Response(service.metrics.text(stats, service.streams), media_type=TYPE)
 
@@ -588,13 +597,17 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 def _answer(error: MementoError, *, whole: bool = False) -> Response:
-    status = status_of(error)
-    headers = {}
+    return _problem(problem_of(error, whole=whole), headers_of(error))
+
+
+def headers_of(error: MementoError) -> dict[str, str]:
+    """Return the headers that tell a client how to go on after an error."""
+    status, headers = status_of(error), {}
     if status == 401:  # noqa: PLR2004 - the status itself
         headers["WWW-Authenticate"] = "Bearer"
     if (wait := getattr(error, "wait", None)) is not None or status == 503:  # noqa: PLR2004
         headers["Retry-After"] = str(max(1, round(wait or 1)))
-    return _problem(problem_of(error, whole=whole), headers)
+    return headers
 
 
 def _problem(problem: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
+from collections import Counter, OrderedDict, deque
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Lock
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 from memento.errors import InvalidInput, TooMuch
 
+T = TypeVar("T")
 LARGE = frozenset({"add_many", "keep", "documents.add", "store.import_from"})
 """Methods whose arguments may be long."""
 _KEPT = 200
@@ -37,8 +40,8 @@ class Limits:
         seconds: Maximum time of a call; its caller can allow it less.
         calls: Maximum number of calls that run or wait.
         each: Maximum number of these of one token.
-        readers: Maximum number of calls that search at the same time. A search holds the
-            interpreter lock, so more of them would only slow each other down.
+        readers: Maximum number of calls that search at the same time, each for another token. They
+            share the interpreter, so that none waits for a long search of another token.
         writers: Maximum number of calls that write at the same time; those share a commit.
         streams: Maximum number of open streams of changes; a quarter of them for one token.
     """
@@ -55,7 +58,7 @@ class Limits:
     seconds: float = 30.0
     calls: int = 1_000
     each: int = 200
-    readers: int = 1
+    readers: int = 4
     writers: int = 64
     streams: int = 100
 
@@ -126,6 +129,64 @@ class Rate:
                 "calls", f"more than {self._rate:g} calls a second; wait {wait:.1f} s", wait
             )
         self._left[name] = (left - calls, now)
+
+
+class Turns:
+    """Threads that callers share by turns: each waits in a line of its own.
+
+    Args:
+        threads: How many threads there are.
+        each: Maximum number of them that work for one caller at the same time.
+        name: Prefix of their names.
+    """
+
+    def __init__(self, threads: int, each: int, name: str) -> None:
+        self._pool, self._each = ThreadPoolExecutor(threads, name), each
+        self._lines: dict[str, deque[tuple[Future[Any], Callable[[], Any]]]] = {}
+        self._busy: Counter[str] = Counter()
+        self._lock = Lock()
+
+    def submit(self, caller: str, work: Callable[[], T]) -> Future[T]:
+        """Have something done for a caller, after what it asked for before."""
+        job: Future[T] = Future()
+        with self._lock:
+            self._lines.setdefault(caller, deque()).append((job, work))
+            waits = self._busy[caller] >= self._each
+            self._busy[caller] += not waits
+        if not waits:
+            self._pool.submit(self._serve, caller)
+        return job
+
+    def _serve(self, caller: str) -> None:
+        """Do what is first in a caller's line; for the next, stand behind the other callers."""
+        with self._lock:
+            if (line := self._lines.get(caller)) is None:
+                self._leave(caller)
+                return
+            job, work = line.popleft()
+            if not line:
+                del self._lines[caller]
+        if job.set_running_or_notify_cancel():
+            try:
+                job.set_result(work())
+            except BaseException as error:  # noqa: BLE001 - it is the caller's
+                job.set_exception(error)
+        self._pool.submit(self._serve, caller)
+
+    def _leave(self, caller: str) -> None:
+        """Count a thread less for a caller."""
+        self._busy[caller] -= 1
+        if not self._busy[caller]:
+            del self._busy[caller]
+
+    def close(self) -> None:
+        """Wait for what runs; cancel the rest."""
+        with self._lock:
+            waiting = [job for line in self._lines.values() for job, _ in line]
+            self._lines.clear()
+        for job in waiting:
+            job.cancel()
+        self._pool.shutdown()
 
 
 class Once:

@@ -92,7 +92,7 @@ async def _answered(
 
 
 async def _absent(_: Request) -> Response:
-    raise NotHere("memento has no equivalent of mem0's profiles, exports, summaries or feedback")
+    raise NotHere("memento does not support mem0's profiles, exports, summaries or feedback")
 
 
 async def _ping(asked: Asked) -> Said:

@@ -170,10 +170,7 @@ _HELD = (
 """Pattern of a question, pattern of its answer, and the weight of the latter."""
 _LOOSE = frozenset({_TIME, _OFTEN})
 """Signs that answers often lack, because they say when in many other ways."""
-_ASKS_KIND = {
-    "decision": _ASKS_DECISION,
-    "rule": _ASKS_RULE,
-}
+_ASKS_KIND = {"decision": _ASKS_DECISION, "rule": _ASKS_RULE}
 _KIND_NAMES = frozenset(
     {"decision", "opinion", "plan", "preference", "procedure", "question", "rule"}
 )

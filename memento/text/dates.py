@@ -216,11 +216,6 @@ def _sign(way: str) -> int:
     return {"next": 1, "coming": 1, "this": 0}.get(way.lower(), -1)
 
 
-def _shifted(day: date, by: relativedelta) -> date:
-    moved: date = day + by
-    return moved
-
-
 def _season(match: re.Match[str], on: date, _years: Years) -> Iterator[Period]:
     month = _SEASONS[match["season"].lower()]
     if match["year"]:
@@ -240,7 +235,8 @@ def _feast(match: re.Match[str], on: date, years: Years) -> Iterator[Period]:
 
 def _feast_day(name: str, year: int) -> date:
     if name == "thanksgiving":
-        return _shifted(date(year, 11, 1), relativedelta(weekday=TH(+4)))
+        moved: date = date(year, 11, 1) + relativedelta(weekday=TH(+4))
+        return moved
     told = _FEASTS[name]
     if isinstance(told, tuple):
         return date(year, *told)

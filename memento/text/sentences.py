@@ -8,7 +8,7 @@ Questions are left out, because they would be found before their own answers.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from memento.text.words import content, is_unspaced, words
@@ -188,7 +188,13 @@ def cut(text: str, limit: int = PIECE) -> list[str]:
     units: list[str] = []
     for sentence in SENTENCE.split(text):
         units += [sentence] if len(sentence) <= limit else _words(sentence, limit)
-    return _pack(units, limit)
+    pieces: list[str] = []
+    for unit in units:
+        if pieces and len(pieces[-1]) + 1 + len(unit) <= limit:
+            pieces[-1] += f" {unit}"
+        elif unit:
+            pieces.append(unit)
+    return pieces
 
 
 @dataclass(slots=True)
@@ -262,16 +268,6 @@ def _says_something(piece: str, *, questions: bool) -> bool:
 def _words(sentence: str, limit: int) -> Iterator[str]:
     for word in sentence.split():
         yield from (word[at : at + limit] for at in range(0, len(word), limit))
-
-
-def _pack(units: Iterable[str], limit: int) -> list[str]:
-    pieces: list[str] = []
-    for unit in units:
-        if pieces and len(pieces[-1]) + 1 + len(unit) <= limit:
-            pieces[-1] += f" {unit}"
-        elif unit:
-            pieces.append(unit)
-    return pieces
 
 
 _VERBS = frozenset(

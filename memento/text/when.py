@@ -36,16 +36,6 @@ _EMPTY_EAST = re.compile(
 """Parts of questions in Japanese and Chinese that ask for no subject."""
 
 
-def tense_of(text: str) -> int:
-    """Return whether a question is about the past, -1, or the future, 1; 0 if it is not clear."""
-    spoken = [tongue for tongue, _ in tongues(text) if tongue.past]
-    if len(spoken) == 2:  # noqa: PLR2004 - English is always among them, but "was" is also German
-        del spoken[0]
-    past = any(compiled(tongue.past).search(text) for tongue in spoken)
-    future = any(compiled(tongue.future).search(text) for tongue in spoken)
-    return int(future) - int(past)
-
-
 def has_subject(rest: str, text: str) -> bool:
     """Return whether a question has a word that is not about time or asking as such."""
     empty = STOP_WORDS.union(META_WORDS, *(tongue.hollow for tongue, _ in tongues(text)))
@@ -306,7 +296,12 @@ def _asked(text: str, now: date, years: Iterable[int]) -> list[Mention]:
     found += foreign_dates.mentions(text, now, lambda _month, _on: iter(known))
     if not found:  # nearly always
         return []
-    tense = tense_of(text)
+    spoken = [tongue for tongue, _ in tongues(text) if tongue.past]
+    if len(spoken) == 2:  # noqa: PLR2004 - English is always among them, but "was" is also German
+        del spoken[0]
+    past = any(compiled(tongue.past).search(text) for tongue in spoken)
+    future = any(compiled(tongue.future).search(text) for tongue in spoken)
+    tense = int(future) - int(past)
     apart = _apart(foreign_dates.composed(found, text, now))
     nested = _nested([_part(one, text) for one in apart], text)
     return [_ordered(one, tense, now) for one in _ranges(nested, text, now, tense)]

@@ -123,7 +123,7 @@ def read_file(
         head = read_head(file.fileno())
         compare(head, expected, marks)
         if head.get("size") != os.fstat(file.fileno()).st_size:
-            raise Unusable("cut off, or longer than written")
+            raise Unusable("truncated, or longer than expected")
         file.seek(HEAD)
         content = file.read()
     if zlib.crc32(content) != head.get("crc"):

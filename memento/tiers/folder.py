@@ -282,7 +282,7 @@ def set_aside(path: Path) -> None:
         return
     for old in path.parent.glob(f"{path.name}.bad-*"):
         if not (is_copy(old) and old.is_dir()):
-            logger.warning("%s does not bear the mark of a store; it is left alone", old)
+            logger.warning("%s was not created by this store and was left alone", old)
             continue
         shutil.rmtree(old, ignore_errors=True)
         if old.exists():

@@ -445,7 +445,7 @@ class Indexer:
         """Record a failure of a part and pause it, longer each time, up to a minute."""
         if not isinstance(error, MementoError):
             if not self._is_ending():
-                log.error("the indexer met an unexpected error; it continues", exc_info=error)
+                log.error("unexpected error in the indexer, which continues", exc_info=error)
             unknown = f"{type(error).__name__}, see the log"  # its text may quote a memory
             error = MementoError(unknown)
         if self.trouble.get(where) != str(error) and not self._is_ending():
@@ -492,11 +492,7 @@ class Express:
     """
 
     def __init__(
-        self,
-        ledger: Ledger,
-        work: Work,
-        take_up: Callable[[Sequence[int]], None],
-        indexer: Indexer,
+        self, ledger: Ledger, work: Work, take_up: Callable[[Sequence[int]], None], indexer: Indexer
     ) -> None:
         self._ledger, self._work, self._wishes = ledger, work, work.wishes
         self._take_up, self._indexer = take_up, indexer

@@ -49,7 +49,7 @@ class _File:
     def require(self, size: int) -> None:
         """Raise `Unusable` if the file was cut off: reading a mapped one would kill the process."""
         if os.fstat(self.descriptor).st_size < size:
-            raise Unusable("the vectors are cut off")
+            raise Unusable("the vectors are truncated")
 
     def read(self, into: Blocks) -> Blocks:
         """Read what comes after the head."""
@@ -57,7 +57,7 @@ class _File:
         while view:
             done = os.preadv(self.descriptor, [view], at)
             if not done:
-                raise Unusable("the vectors are cut off")
+                raise Unusable("the vectors are truncated")
             view, at = view[done:], at + done
         return into
 
@@ -180,7 +180,7 @@ def open_table(root: Path, ns: int, facts: Facts, *, model: int, dim: int) -> Ta
     derived.compare(head, _head(ns, facts.erased, model, dim), facts.marks)
     rows, stamp = head.get("rows"), head.get("stamp")
     if not isinstance(rows, int) or not isinstance(stamp, int) or rows < 1:
-        raise Unusable("its head does not say what it holds")
+        raise Unusable("the header does not describe the contents")
     if stamp > facts.stamp:
         raise Unusable("newer than this moment")
     size, mapped = size_of(rows, dim), rows >= MAPPED_FROM

@@ -98,12 +98,7 @@ class Turns:
         return vectors.lines_of(connection, [place.docid for place in chosen], ("embed",))
 
     def _of_space(
-        self,
-        connection: Session,
-        ns: int,
-        share: int,
-        look: int,
-        skip: Collection[tuple[int, int]],
+        self, connection: Session, ns: int, share: int, look: int, skip: Collection[tuple[int, int]]
     ) -> list[Place]:
         """Return lines of a namespace; if they exceed its share, oldest and newest alternate."""
         low, high = docid_range(ns)

@@ -86,7 +86,14 @@ class ShortTier:
         except FileNotFoundError:
             return
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            self._set_aside(error)
+            aside = self._path.with_name(f"{layout.SNAPSHOT}.bad-{in_name(system_clock())}")
+            log.warning(
+                "snapshot %s is damaged (%s); it was set aside as %s", self._path, error, aside.name
+            )
+            try:
+                self._path.rename(aside)
+            except OSError as refusal:
+                log.warning("snapshot %s cannot be set aside: %s", self._path, refusal)
             return
         with self._lock:
             present = self._ledger.read(lambda c: {ns: memories.latest_rev(c, ns) for ns in revs})
@@ -186,16 +193,6 @@ class ShortTier:
                 kept = [row for row in ring if stays(row, session)]
                 ring.clear()
                 ring.extend(kept)
-
-    def _set_aside(self, error: Exception) -> None:
-        aside = self._path.with_name(f"{layout.SNAPSHOT}.bad-{in_name(system_clock())}")
-        log.warning(
-            "snapshot %s is damaged (%s); it was set aside as %s", self._path, error, aside.name
-        )
-        try:
-            self._path.rename(aside)
-        except OSError as refusal:
-            log.warning("snapshot %s cannot be set aside: %s", self._path, refusal)
 
 
 def _holds(row: Row, now: int) -> bool:

@@ -154,7 +154,7 @@ class Work:
                 self._embedding.embed(["Does the embedder take any text?"])
             self._refused.note(lines[0], error)  # until this process ends; full text finds it
             log.warning(
-                "the embedder refused a text (%s); see store.stats().trouble of its namespace",
+                "the embedder rejected a text (%s); see store.stats().trouble for its namespace",
                 type(error).__name__,
             )
             self.wishes.ring()

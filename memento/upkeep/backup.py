@@ -35,7 +35,7 @@ class Backup:
 
     Attributes:
         path: The file.
-        taken_at: The moment at which the state of the store was captured, UTC.
+        taken_at: When the state of the store was captured, UTC.
         memories: Number of memories in it, in all namespaces and regardless of status.
         bytes: Its size in bytes.
     """
@@ -54,7 +54,7 @@ class Restored:
         root: Its folder.
         memories: Number of memories in it, in all namespaces and regardless of status.
         taken_at: When the backup was made, UTC; None for a plain copy of a ledger.
-        moment: The moment to which it was rolled back, UTC, or None.
+        moment: The point in time to which it was rolled back, UTC, or None.
         aside: The folder to which the previous store was moved, or None.
     """
 
@@ -97,11 +97,11 @@ def restore(
 ) -> Restored:
     """Restore a store from a backup.
 
-    The full-text index is part of the backup; the snapshot and the long tier are rebuilt in the
-    background when the store is opened.
+    The full-text index is part of the backup; the snapshot and the long tier's index are rebuilt in
+    the background when the store is opened.
 
     Args:
-        file: A backup, or a copy of a ``ledger.db`` alongside its ``-wal`` file, if it has one.
+        file: A backup, or a copy of a ``ledger.db`` together with its ``-wal`` file, if it has one.
         root: The store folder, created if it does not exist; None for the default folder of
             ``MemoryManager``.
         at: Restore the store as of this moment (timezone-aware).

@@ -66,7 +66,8 @@ NOT_REACHED = (
 )
 """Copies that erasing cannot reach."""
 OF_A_SERVER = (
-    "the log archive, standbys and dumps of the database server",
+    "the log of the database server with its archive, its statistics, standbys and dumps",
+    "free space in the pages of the database's larger tables, until it is used again",
     "the caches of other machines, until they next open the store or read the namespace",
 )
 """More such copies of a ledger on a server."""
@@ -79,7 +80,7 @@ log = logging.getLogger("memento.upkeep.erase")
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """The receipt for an erasure or for a dry run.
+    """The receipt for an erasure or a dry run.
 
     Attributes:
         ids: Ids of the requested memories, in order of arrival.
@@ -87,16 +88,16 @@ class Erasure:
             ``derived=False``, only the articles that a sleep wrote from them.
         at: Time of the erasure, UTC.
         dry_run: Whether nothing was changed.
-        rows: Number of deleted rows, by table. If a very large number of memories is erased, rows
-            deleted by other processes are not included.
+        rows: Number of deleted rows, by table. If very many memories are erased, rows deleted by
+            other processes are not included.
         removed: The store's files and folders that were removed.
         rewritten: The store's files that were rewritten.
         pending: The unfinished steps, each with the reason. They are completed by the process that
             has the store open, or by the next process that opens it.
         untouched: Files and folders in the store folder that do not belong to the store or cannot
             be identified; they were not changed.
-        not_reached: Copies that an erasure cannot reach. These include stores next to this one that
-            a restore or a salvage set aside, and unfinished files left by killed processes.
+        not_reached: Copies that an erasure cannot reach, including stores next to this one that a
+            restore or a salvage set aside, and unfinished files left by killed processes.
         locked: Ids of erased memories that were locked; a lock does not prevent an erasure.
     """
 

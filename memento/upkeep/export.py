@@ -50,16 +50,16 @@ class Exported:
         links: Number of links.
         events: Number of events.
         vectors: Number of memories whose vector is included.
-        damaged: Ids of memories that do not match their checksum; they are included and marked, and
-            an import skips them.
+        damaged: Ids of memories that do not match their checksum; they are exported with a mark,
+            and an import skips them.
         damaged_history: Ids of intact memories with an earlier state that does not match its
-            checksum; that state is omitted.
+            checksum; this state is omitted.
         sha256: Digest of all lines except the last.
         sessions: Number of sessions, each exported with its checkpoints.
         scopes: Number of scopes that were defined or merged.
-        shares: Number of shares (which namespace can see which scope).
-        left_out: What another program's format cannot represent: ``memories`` that it does not
-            support, and the names of fields, each with the number of memories affected.
+        shares: Number of shares, each of one scope with one namespace.
+        left_out: What the other program's format cannot represent: ``memories`` and names of
+            fields, each with the number of memories affected.
     """
 
     namespaces: int
@@ -199,7 +199,13 @@ class _Writer:
 
     def memories(self, ns: int) -> Iterator[Line]:
         for row in sql.rows(self._connection, ns):
-            line = _legible(row)
+            line: dict[str, Any] = {}
+            for name in FIELDS:
+                with suppress(*_UNSPEAKABLE):
+                    value = getattr(row, name)
+                    line[name] = spelt(name, value)
+                    if isinstance(value, bytes) and name != "content_hash":
+                        del line[name]
             if not is_sound(row) or not line.keys() >= set(FIELDS):
                 line |= {"id": str(row.id), "versions": [], "damaged": True}
                 self._damaged.append(line["id"])
@@ -244,18 +250,6 @@ class _Writer:
         for share in scope_rows.shares_of(self._connection, ns):
             labels = namespaces.labels_of(self._connection, share.other)
             yield "share", spelt_share(share, labels)
-
-
-def _legible(row: Row) -> dict[str, Any]:
-    """Encode the fields of a row, except those too damaged to encode."""
-    fields: dict[str, Any] = {}
-    for name in FIELDS:
-        with suppress(*_UNSPEAKABLE):
-            value = getattr(row, name)
-            fields[name] = spelt(name, value)
-            if isinstance(value, bytes) and name != "content_hash":
-                del fields[name]
-    return fields
 
 
 def _write_all(stream: IO[AnyStr], data: AnyStr) -> None:

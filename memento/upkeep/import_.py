@@ -263,8 +263,8 @@ class Imported:
 
     Attributes:
         memories: Number of new memories.
-        known: Number of memories that the store already contained; they were not changed, except
-            for ``approved``.
+        known: Number of memories that the store already contained; except for those in
+            ``approved``, they were not changed.
         links: Number of new links.
         events: Number of new events.
         vectors: Number of new memories whose vector was imported; others are embedded in the

@@ -36,8 +36,8 @@ class Stats:
         locked: Number of memories that the user locked. If there are 80 or more, ``trouble``
             contains a warning.
         long: State of the long tier's index, which all namespaces share: ``cold``, ``ready`` ...
-        ledger_bytes: Combined size of the ledger file and its log, for all namespaces; 0 through a
-            service whose token is bound to a namespace.
+        ledger_bytes: Combined size of the ledger file and its log, for all namespaces; 0 if the
+            token for a service is bound to a namespace.
     """
 
     tiers: Mapping[str, int]

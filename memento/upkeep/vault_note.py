@@ -85,7 +85,7 @@ def parse(data: bytes) -> Note | None:
     if found is None:
         if not data.removeprefix(b"\xef\xbb\xbf").startswith(b"---"):
             return None
-        raise InvalidInput("note", "its front matter is not closed by a line ---")
+        raise InvalidInput("note", "its front matter is not closed by a line with ---")
     try:
         head, body = (part.decode() for part in (found["head"], data[found.end() :]))
     except UnicodeDecodeError:

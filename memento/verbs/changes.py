@@ -198,13 +198,13 @@ Versions = list[Version]
 
 
 class Changes(Part):
-    """Changes to memories: ``memory.changes``. To undo a change, use ``memory.undo``."""
+    """Lists and compares changes to memories; available as ``memory.changes``."""
 
     def head(self, id: str) -> Memory:  # noqa: A002 - the field's own name
-        """Return the newest memory in a chain of memories that superseded one another.
+        """Return the newest memory in a chain of replacements.
 
         Args:
-            id: Id of a memory. If no memory superseded it, it is itself the head.
+            id: Id of a memory. A memory that was never superseded is its own head.
 
         Raises:
             NotFound: If no memory in this namespace has this id.
@@ -219,12 +219,11 @@ class Changes(Part):
         return self._view.memory(self._view.engine.ledger.read(job, space=ns))
 
     def evolution(self, key_or_id: str, *, scope: str = "") -> list[SlotValue]:
-        """Return the values of a slot or a chain of memories over time, with the period of each.
+        """Return the successive values of a slot or a chain of replacements, each with its period.
 
         Args:
-            key_or_id: The key of a slot, or the id of a memory. For a memory with a key, the values
-                of its slot are returned; for any other memory, the memories in its chain are
-                returned.
+            key_or_id: The key of a slot, or the id of a memory. If the memory has a key, the values
+                of its slot are returned; otherwise, the memories in its chain.
             scope: Scope of the slot, if a key is given; only this exact scope is searched.
 
         Returns:
@@ -262,15 +261,15 @@ class Changes(Part):
         after: str | None = None,
         limit: int = 1000,
     ) -> Diff:
-        """Report what was added, changed, hidden and restored between two moments.
+        """Report what was added, changed, hidden and restored between two points in time.
 
-        The moments are recording times, not the times at which statements were true. Erased
+        Both times refer to when changes were recorded, not to when statements were true. Erased
         memories are not included.
 
         Args:
             since: The earlier moment (timezone-aware).
             until: The later moment; None for now.
-            after: Id of a memory; only memories that arrived after it are compared. To get the next
+            after: Compare only memories that arrived after the memory with this id. To get the next
                 page, pass ``Diff.more`` with the same moments, until it is None.
             limit: Maximum number of memories to compare, 1 to 1,000,000; comparing 1,000 takes
                 about 0.2 s.
@@ -302,11 +301,10 @@ class Changes(Part):
     ) -> list[Change]:
         """List the calls that changed memories, newest first.
 
-        A call is listed if it changed an existing memory. This includes every ``update``,
-        ``correct`` and ``forget``, and every ``add`` that superseded or merged with a memory. Calls
-        to ``add`` that only added or repeated a memory are not listed; neither are calls to
-        ``store.touch``, erasures, or turns that leave the ring buffer. A sleep is listed even if it
-        only replayed memories or scaled down their links.
+        A call is listed if it changed an existing memory; this includes any
+        ``add`` that superseded or merged with a memory. An ``add`` that only added or repeated a
+        memory is not listed, nor are calls to ``store.touch``, erasures, or turns that leave the
+        ring buffer. A sleep is listed even if it only replayed memories or scaled down their links.
 
         Args:
             since: Earliest moment (timezone-aware); None for no limit.
@@ -345,8 +343,8 @@ class Changes(Part):
 
         Args:
             id: Id of a memory, which may have any status.
-            chain: Whether to include the whole chain of memories that superseded it or that it
-                superseded. Their states are grouped by memory, oldest first.
+            chain: Whether to include all memories that superseded it or that it superseded. Their
+                states are grouped by memory, oldest first.
 
         Raises:
             NotFound: If no memory in this namespace has this id.

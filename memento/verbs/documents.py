@@ -74,18 +74,13 @@ _SAME = ("text", "tier", "kind", "importance", "actor", "occurred_at")
 
 
 class Documents(Part):
-    """Documents of any length, stored in parts: ``memory.documents``."""
+    """Stores documents of any length in parts; available as ``memory.documents``."""
 
-    def ingest(
-        self,
-        survey: Survey,
-        *,
-        progress: Progress | None = None,
-    ) -> list[Ingested]:
+    def ingest(self, survey: Survey, *, progress: Progress | None = None) -> list[Ingested]:
         """Store the contents of files: notes, tables, and exports of chats or memory systems.
 
-        Each memory gets an id derived from its id in the file, or from its text. Ingesting the same
-        file again therefore adds nothing. A later export of a chat adds only new messages. To
+        Each memory gets an id derived from its id in the file, or from its text, so ingesting the
+        same file again adds nothing, and a later export of a chat adds only new messages. To
         complete an interrupted call, repeat it. Sentences that were erased, forgotten, corrected or
         reworded in the store are omitted, as in ``add_many``. Notes are linked to the notes that
         they reference with ``[[links]]``.
@@ -98,7 +93,7 @@ class Documents(Part):
             A report for each file, or for each export of several files.
 
         Raises:
-            InvalidInput: If ``survey`` is not such a result.
+            InvalidInput: If ``survey`` is not a result of ``memento.ingest.survey``.
             SecretFound: If the content contains a secret and ``Config.secrets`` is ``"reject"``.
             StoreError: If the write fails.
 
@@ -141,21 +136,21 @@ class Documents(Part):
     ) -> Memories:
         r"""Store a text of any length in parts that can be found separately.
 
-        The text is split at headings and paragraphs, and long paragraphs at sentence ends, into
-        parts of about 300 to 1,000 characters. Fenced code is kept whole up to that length. The
-        parts belong to a single session, in order, and each can also be found through its
-        neighbours. The ``metadata`` of each part contains ``document`` (the name), ``part`` (its
-        number, from 1) and ``heading`` (``"Terms > Penalties"``); the innermost heading is also a
-        tag.
+        The text is split at headings and paragraphs, and within long paragraphs at the ends of
+        sentences, into parts of about 300 to 1,000 characters. Fenced code is kept whole up to that
+        length. The parts are stored in order in a single session, and each can also be found
+        through its neighbours. The ``metadata`` of each part contains ``document`` (the name),
+        ``part`` (its number, from 1) and ``heading`` (``"Terms > Penalties"``); the innermost
+        heading is also a tag.
 
         A document is identified by its name, session, scope and namespace. Adding it again
         unchanged does nothing. Adding a changed version keeps unchanged parts, supersedes parts
         that were replaced, and forgets parts that were removed (``restore`` makes them active
         again). Sentences that were erased, forgotten by another call (until ``restore``), corrected
         or reworded are not stored again, even if they now appear in a different part or under a
-        different heading. A document from an untrusted source never hides an active part. If the
-        call is interrupted, repeat it to complete it. Everything a call replaces or forgets is
-        recorded as a single run, so ``undo(run=...)`` restores the document to its previous state.
+        different heading. A document from an untrusted source never hides an active part. To
+        complete an interrupted call, repeat it. Everything a call replaces or forgets is recorded
+        as a single run, so ``undo(run=...)`` restores the document to its previous state.
 
         Args:
             document: The text, or a ``pathlib.Path`` to a text or Markdown file, which may be

@@ -70,7 +70,7 @@ SHOWN = 10
 
 
 class Feedback(Part):
-    """Feedback on memories, and the resulting belief and strength: ``memory.feedback``."""
+    """Rates memories and reports the results; available as ``memory.feedback``."""
 
     def rate(
         self,
@@ -83,7 +83,7 @@ class Feedback(Part):
     ) -> list[Belief]:
         """Rate memories.
 
-        The user's verdicts count in full. An agent's verdicts count half, at most once per day and
+        The user's verdicts count in full. An agent's verdicts count half, at most once a day per
         memory, and never raise belief, because an agent cannot vouch for itself. Verdicts from
         tools, the web and imports are logged but have no effect. Repeating a verdict within an hour
         has no effect.
@@ -133,7 +133,7 @@ class Feedback(Part):
     def cite(
         self, retrieval: Retrieval, answer: str, *, source: Trust | str = Trust.AGENT
     ) -> tuple[str, ...]:
-        """Rate hits as used or ignored, based on the words that they share with an answer.
+        """Rate hits as used or ignored, based on the words they share with an answer.
 
         A hit counts as used if the answer repeats at least half of the words that distinguish it
         from the other hits, and at least two words or one number, identifier or name. If any hit
@@ -175,7 +175,7 @@ class Feedback(Part):
         return tuple(hit.id for hit, rests in zip(hits, used, strict=True) if rests)
 
     def retract(self, *, event: int | None = None, source: Trust | str | None = None) -> int:
-        """Retract verdicts, as if they had never been given.
+        """Retract verdicts so they no longer have any effect.
 
         Args:
             event: Event number of a single verdict; see ``Evidence.event``.
@@ -217,7 +217,7 @@ class Feedback(Part):
         return len(found)
 
     def belief(self, id: str) -> Belief:  # noqa: A002 - the field's own name
-        """Return the probability that a memory is right, and every verdict on it.
+        """Return the probability that a memory is correct, and every verdict on it.
 
         Raises:
             NotFound: If no memory in this namespace has this id.
@@ -356,7 +356,7 @@ class Feedback(Part):
         )
 
     def show(self, loop: Loop | str, ids: Sequence[str]) -> None:
-        """Record which memories a turn showed; ``Loop.retrieve`` does this automatically.
+        """Record which memories were shown in a turn; ``Loop.retrieve`` does this automatically.
 
         Args:
             loop: The turn, or its id.
@@ -374,7 +374,7 @@ class Feedback(Part):
         self._view.write(lambda work: verdicts.show(work, key, several))
 
     def loop(self, session: str | None = None, *, timeout: float = 3600.0) -> Loop:
-        """Open a turn in a ``with`` statement, to rate several answers by a single outcome.
+        """Open a turn in a ``with`` statement to rate several answers with a single outcome.
 
         Args:
             session: Conversation that it belongs to.
@@ -396,13 +396,9 @@ class Feedback(Part):
         return self.open_loop(session, timeout=timeout)
 
     def finalize(
-        self,
-        loop: Loop | str,
-        outcome: float | None = None,
-        *,
-        source: Trust | str = Trust.USER,
+        self, loop: Loop | str, outcome: float | None = None, *, source: Trust | str = Trust.USER
     ) -> tuple[str, ...]:
-        """Close a turn and apply its outcome to the memories that it showed.
+        """Close a turn and apply its outcome to the memories that were shown in it.
 
         Args:
             loop: The turn, or its id.
@@ -410,7 +406,7 @@ class Feedback(Part):
             source: Trust class of the person or program that gives the outcome; see ``rate``.
 
         Returns:
-            Ids of the memories among which the outcome was divided, best first.
+            Ids of the memories to which the outcome was applied, best first.
 
         Raises:
             InvalidInput: If this namespace has no such turn, the turn is closed, or an argument is

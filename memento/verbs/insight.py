@@ -136,7 +136,7 @@ class Snapshot:
 
 
 class Insight(Part):
-    """Overviews of many memories, and views of the past: ``memory.insight``."""
+    """Gives overviews and views of the past; available as ``memory.insight``."""
 
     def snapshot(self, at: datetime) -> Snapshot:
         """Return a view of the namespace at a moment, with ``list``, ``retrieve`` and ``policy``.
@@ -229,7 +229,7 @@ class Insight(Part):
         return Dossier(topic, kept, found.confidence)
 
     def health(self, scope: str | None = None) -> Health:
-        """Report conflicts, and memories that are overdue, were never used or have no source.
+        """Report conflicts, and memories that are overdue, unused or without a source.
 
         Args:
             scope: Only memories at this scope or below it; None for all.
@@ -259,9 +259,9 @@ class Insight(Part):
     def wonder(self, topic: str | None = None, *, limit: int = 8) -> Wonders:
         """List gaps in the memories, each with a question to ask.
 
-        The gaps are open conflicts; unanswered questions from the user; overdue memories; slots
-        that are filled for several similar subjects but not for another; rules, preferences and
-        facts about the user that have not been confirmed for 180 days; and names that many memories
+        Gaps are open conflicts; unanswered questions from the user; overdue memories; slots that
+        are empty for one subject but filled for several similar ones; rules, preferences and facts
+        about the user that have not been confirmed for 180 days; and names that many memories
         mention but none explains. No model is used, and the result is deterministic.
 
         Args:
@@ -445,7 +445,7 @@ class Insight(Part):
     def reason(
         self, question: str, *, hops: int = 3, k: int = 5, **filters: Unpack[Filtering]
     ) -> Reasoning:
-        """Answer a question that requires several memories by following the names that they share.
+        """Answer a question that requires several memories by following the names they share.
 
         A chain begins with a memory that contains a name from the question, and each subsequent
         memory shares a name with the previous one. If active memories give different values for the
@@ -462,8 +462,8 @@ class Insight(Part):
             filters: Return only memories that match; see ``Filtering``.
 
         Returns:
-            The chains, best first. If no memory contains a name from the question, or no chain
-            leads on from it, ``hits`` contains what ``retrieve`` finds instead.
+            The chains, best first. If there are none, ``hits`` contains the results of ``retrieve``
+            instead.
 
         Raises:
             InvalidInput: If an argument is invalid.
@@ -512,7 +512,7 @@ class Insight(Part):
     ) -> Relations:
         """Return the memories that are linked to a memory, in order of arrival.
 
-        Links in both directions are included, regardless of which memory was added later.
+        Links in both directions are included.
 
         Args:
             id: Id of the memory; it may have any status.

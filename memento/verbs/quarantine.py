@@ -19,7 +19,7 @@ Rows = list[Row]
 
 
 class Quarantine(Part):
-    """Memories from untrusted sources that await approval or rejection: ``memory.quarantine``.
+    """Approves or rejects untrusted memories; available as ``memory.quarantine``.
 
     >>> import tempfile
     >>> from memento import MemoryManager
@@ -59,12 +59,12 @@ class Quarantine(Part):
         )
 
     def approve(self, seen: Memory | str, *, version: int | None = None) -> Memory:
-        """Make a quarantined memory active; it then replaces the memories that it supersedes.
+        """Make a quarantined memory active, so it replaces the memories that it supersedes.
 
         If the memory is a value for a slot and became valid before the current value, it becomes
         part of the slot's history. A memory that has changed since you read it is not approved. An
         approved memory keeps its source, so it cannot become a rule or be pinned. Only people
-        should call this: an agent that can approve memories gets no protection from the quarantine.
+        should call this: the quarantine does not protect an agent that can approve memories itself.
 
         Args:
             seen: The memory as you read it, or its id.
@@ -72,7 +72,7 @@ class Quarantine(Part):
                 changed in quarantine.
 
         Raises:
-            ChangedSince: If its version has changed or, when only an id is given, if its text ever
+            ChangedSince: If its version has changed or, if only an id is given, its text ever
                 changed in quarantine.
             NotFound: If no memory in this namespace has this id.
             InvalidInput: If the memory was rejected or forgotten, or one of its parents is
@@ -89,8 +89,8 @@ class Quarantine(Part):
     def approve_all(self, seen: Sequence[Memory]) -> Memories:
         """Approve several memories exactly as you reviewed them; see ``approve``.
 
-        Each transaction approves a few hundred memories. All changes form a single run, so one
-        ``undo`` reverts them together.
+        Each transaction approves a few hundred memories. All changes form a single run, so
+        ``undo(run=...)`` reverts them together.
 
         Args:
             seen: The memories, as returned by ``list``.
@@ -99,8 +99,8 @@ class Quarantine(Part):
             The memories in their current state.
 
         Raises:
-            ChangedSince: If a memory has changed since you read it; earlier transactions remain in
-                effect.
+            ChangedSince: If a memory has changed since you read it; memories approved in earlier
+                transactions stay approved.
             NotFound: If a memory is not in this namespace.
             InvalidInput: If ``seen`` contains anything but memories, or a memory cannot be
                 approved.

@@ -100,7 +100,7 @@ _vectors = weakref.WeakKeyDictionary()
 
 
 class Rules(Part):
-    """An agent's standing instructions, compiled for its prompt: ``memory.rules``."""
+    """Compiles an agent's rules for its prompt; available as ``memory.rules``."""
 
     def policy(
         self,
@@ -129,8 +129,8 @@ class Rules(Part):
             message: The user's last message; None if the tail should not depend on it.
             scope: Scope in which the agent works; memories in this scope and in all scopes that
                 contain it apply. ``""`` means the session's scope, if it has one.
-            session: The session whose head stays the same; it is started if necessary. None for the
-                current head.
+            session: The session, within which the head stays the same; it is started if necessary.
+                None for a head that reflects the current state.
             tokens: Maximum estimated number of tokens in the head, >= 1. Locked rules are always
                 included.
             tail_tokens: Maximum estimated number of tokens in the tail, >= 1.
@@ -479,7 +479,7 @@ class Rules(Part):
         return made.text, [Shown(one, 9, texts[one]) for one in made.shown if one in texts]
 
     def confirm(self, candidate: Candidate, **changes: Unpack[Confirming]) -> Memory:
-        """Store a statement that ``observe`` was not sure about.
+        """Store a statement that ``observe`` was unsure about.
 
         Args:
             candidate: An item in ``Observation.doubtful``.
@@ -495,7 +495,7 @@ class Rules(Part):
         return Learning(self._view).confirm(candidate, changes)
 
     def doubtful(self, *, limit: int = 30) -> list[Candidate]:
-        """List the statements that ``observe`` was not sure about, newest message first.
+        """List the statements that ``observe`` was unsure about, newest message first.
 
         ``confirm`` stores a statement. Statements that are already stored, or whose message has the
         tag ``declined``, are not included. Only the newest 500 turns are searched.

@@ -44,8 +44,8 @@ class ScopeInfo:
 
     Attributes:
         path: The scope.
-        namespace: Labels of the namespace to which it belongs; if it is shared with this namespace,
-            labels of the other namespace.
+        namespace: Labels of the namespace it belongs to, which is another namespace if the scope is
+            shared with this one.
         memories: Number of active memories in it or below it.
         title: Human-readable name; ``""`` if it has none.
         aliases: Other names.
@@ -72,7 +72,7 @@ class ScopeGuess:
         path: The scope.
         confidence: Estimated probability, [0, 1).
         why: The reasons: ``named`` if the text mentions it, ``context`` if the context does.
-        defined: Whether it was defined with ``scopes.define`` and does not merely appear in
+        defined: Whether it was defined with ``scopes.define``, rather than merely appearing in
             memories.
     """
 
@@ -136,7 +136,7 @@ Promotions = list[Promotion]
 
 
 class Scopes(Part):
-    """Scopes, which determine where memories apply: ``memory.scopes``.
+    """Manages scopes, which determine where memories apply; available as ``memory.scopes``.
 
     ``share`` is for people and programs, not for agents: no adapter exposes it to a model.
     """
@@ -221,8 +221,8 @@ class Scopes(Part):
 
         Args:
             text: The text.
-            context: Where it was said, such as ``{"repository": "acme/shop", "folder": "/src"}``;
-                part of a value can be the name of a scope.
+            context: Where it was said, such as ``{"repository": "acme/shop", "folder": "/src"}``. A
+                scope is recognised even if its name is only part of a value.
 
         Returns:
             The possible scopes, best first.
@@ -307,23 +307,21 @@ class Scopes(Part):
             except NothingToUndo:  # an earlier call undid it, or its memories were erased
                 continue
         self._view.change_rows(
-            lambda c, _ns: rules.strays(c, place),
-            rules.send_back,
-            verb="unmerge",
+            lambda c, _ns: rules.strays(c, place), rules.send_back, verb="unmerge"
         )
         self._view.write(lambda work: rules.end_merge(work, gone))
         return len(ledger.read(lambda c: rules.below(c, ns, gone), space=ns)) - before
 
     def share(self, scope: str, with_namespace: str | Sequence[str]) -> ScopeInfo:
-        """Share a scope's memories with another namespace, which sees none by default.
+        """Share a scope's memories with another namespace.
 
         The other namespace sees the active memories at or below the scope, including those added
         later, in ``retrieve``, ``prompt``, ``recall`` and ``rules.policy``. They are labelled with
-        this namespace, trusted no more than statements from an agent, and never presented as rules.
+        this namespace, trusted no more than an agent's statements, and never presented as rules.
         The other namespace cannot change them, and its searches change nothing in this one.
         Superseded, archived, forgotten, quarantined and erased memories are not shared.
 
-        Only programs and people should call this, because it gives others access to the namespace.
+        Do not let an agent call this: it gives others access to the namespace.
 
         Args:
             scope: The scope or one of its aliases (see ``scopes.define``); ``""`` shares
@@ -413,8 +411,8 @@ class Scopes(Part):
     def promotable(self) -> Promotions:
         """List rules and preferences that may apply to a wider scope, without changing anything.
 
-        A candidate is a rule or preference on which at least three sibling scopes agree (by text,
-        meaning or slot value) and which no related scope contradicts.
+        A candidate is a rule or preference that at least three sibling scopes share (by text,
+        meaning or slot value) and that no related scope contradicts.
 
         Returns:
             The candidates, sorted by scope; pass the id of a memory to ``promote``.
@@ -436,11 +434,7 @@ class Scopes(Part):
             }
 
         found, contradicting = self._view.ask(job) or ([], set())
-        groups = scope_promotion.promotable(
-            found,
-            cosines(self._view.engine, found),
-            contradicting,
-        )
+        groups = scope_promotion.promotable(found, cosines(self._view.engine, found), contradicting)
         return [
             Promotion(scope, tuple(self._view.read(group)), group[0].key) for scope, group in groups
         ]

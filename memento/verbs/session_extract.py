@@ -171,7 +171,7 @@ def render(
     ]
     text = framed("unfinished", tag, lines) if lines else ""
     if not text and any(section.items for section in sections):
-        log.warning("no part of an unfinished session fits into %d tokens", tokens)
+        log.warning("no part of an unfinished session fits in %d tokens", tokens)
     return (text, count(text)) if text else ("", 0)
 
 

@@ -79,7 +79,7 @@ class Checkpoint:
         at: When it was saved, UTC.
         kind: ``task``, ``decision``, ``error`` or ``compaction``.
         goal: The task, or None.
-        done: Completed work, which must not be repeated.
+        done: Completed work that must not be repeated.
         next: The next steps, in order.
         blocked: What blocks the work.
         files: Paths of the affected files, each with a digest from the caller or ``""``.
@@ -113,7 +113,7 @@ class Resumption:
         session: The session.
         checkpoint: Its last checkpoint, or None.
         turns: The newest turns after that checkpoint, oldest first.
-        learnt: Decisions, rules, preferences and plans from the session, oldest first.
+        learnt: The session's decisions, rules, preferences and plans, oldest first.
         text: All of the above as a block for a prompt; the same content always produces the same
             text.
         tokens: Number of tokens in the text.

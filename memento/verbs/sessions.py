@@ -134,7 +134,7 @@ class Session(Named):
 
 
 class Sessions(Part):
-    """Work sessions that can be interrupted and resumed: ``memory.sessions``."""
+    """Manages work sessions that can be resumed; available as ``memory.sessions``."""
 
     def start(
         self,
@@ -226,9 +226,10 @@ class Sessions(Part):
     ) -> Checkpoint:
         """Save a checkpoint of the work in a session. It is on disk when the call returns.
 
-        A checkpoint is not a memory: no query finds it, and only ``resume`` puts it into a prompt.
-        Only the newest ``SessionConfig.checkpoints`` checkpoints of a session are kept. Secrets are
-        removed, as they are from memories. If the session does not exist, it is started.
+        A checkpoint is not a memory: no query finds it, and only
+        ``resume`` puts it into a prompt. Only the newest ``SessionConfig.checkpoints`` checkpoints
+        of a session are kept. Secrets are removed, as from memories. If the session does not exist,
+        it is started.
 
         Args:
             session: The session, or its name.
@@ -236,8 +237,7 @@ class Sessions(Part):
             done: Completed work, up to 64 items of up to 1,000 characters.
             next: The next steps, in order, with the same limits.
             blocked: What blocks the work, with the same limits.
-            files: Paths of the affected files, or a mapping from each path to a digest that you
-                compute.
+            files: Paths of the affected files, or a mapping from paths to digests that you compute.
             note: Anything else worth noting, up to 4,000 characters.
             kind: ``task``, ``decision``, ``error`` or ``compaction``. Use ``compaction`` before the
                 conversation is shortened; it recompiles the session's policy.
@@ -269,12 +269,12 @@ class Sessions(Part):
     def resume(
         self, session: str | Named | None = None, *, scope: str = "", tokens: int = TALK_TOKENS
     ) -> Resumption | None:
-        """Return where an interrupted session left off, without writing anything.
+        """Return where an interrupted session left off.
 
         Args:
             session: The session or its name, in any state. None selects the last interrupted
-                session: one that has a goal or a checkpoint, has not ended, and whose process has
-                exited or has written nothing for ``SessionConfig.idle_minutes``.
+                session. It must have a goal or a checkpoint, must not have ended, and its process
+                must have exited or written nothing for ``SessionConfig.idle_minutes``.
             scope: Without ``session``: only sessions in this scope or below it.
             tokens: Maximum number of tokens in ``Resumption.text``, >= 1.
 
@@ -384,7 +384,7 @@ class Sessions(Part):
             return self._view.memory(kept[0])
 
     def interrupt(self, session: str) -> None:
-        """Mark a session as interrupted: it has not ended, but no one is working on it.
+        """Mark a session as interrupted: it has not ended, but nobody is working on it.
 
         A session used as a context manager is marked as interrupted if its block raises an
         exception.
@@ -485,10 +485,7 @@ def _ended_with(work: Work, *, session: str, outcome: str | None, quoted: Sequen
 
 
 def _sections(
-    goal: str | None,
-    last: Checkpoint | None,
-    turns: Sequence[Memory],
-    learnt: Sequence[Memory],
+    goal: str | None, last: Checkpoint | None, turns: Sequence[Memory], learnt: Sequence[Memory]
 ) -> list[Section]:
     """Arrange what is to be said, the most important first."""
     said = [f"{one.role or one.actor or 'note'}: {one.text}" for one in turns]

@@ -30,7 +30,7 @@ _MOST = 1_000_000
 
 
 class Sleep(Part):
-    """Maintenance: tidying up and archiving memories: ``memory.sleep``."""
+    """Tidies up the store and archives memories; available as ``memory.sleep``."""
 
     @traced("sleep", lambda tick: {"changed": sum(one.changed for one in tick.steps.values())})
     def run(
@@ -46,17 +46,17 @@ class Sleep(Part):
         New statements that have not been compared yet are compared first; see ``slots.conflicts``.
 
         Each step changes a few memories per transaction, so other writers never wait long. When the
-        time is up, the call returns, and the next call continues the work. If the process is
-        killed, only the current transaction is lost. If there is nothing new, nothing changes. If
-        two processes sleep at the same time, the second one returns immediately.
+        time is up, the call returns, and the next call continues where it stopped. If the process
+        is killed, only the current transaction is lost. If there is nothing to do, nothing is
+        written. If another process is already running a sleep, the call returns immediately.
 
         Nothing is deleted, and ``undo(run=...)`` undoes the entire sleep. Pinned, locked and
-        quarantined memories, and tiers that the caller chose, are not changed.
+        quarantined memories are not changed, nor are tiers that the caller chose.
 
         Args:
-            seconds: Number of seconds after which no new step starts, up to a day. At least one
-                transaction is always carried out.
-            rows: Maximum number of memories to change, counting a group of duplicates as one; None
+            seconds: Time limit in seconds, up to a day, after which no new step starts. At least
+                one transaction is always carried out.
+            rows: Maximum number of memories to change; a group of duplicates counts as one. None
                 for no limit.
             steps: A subset of ``fold``, ``duplicates``, ``articles``, ``tiers``, ``archive``,
                 ``replay`` and ``links``. None for all, with ``articles`` only if
@@ -116,8 +116,8 @@ class Sleep(Part):
     ) -> list[Stale]:
         """List active memories that should be reviewed, most faded first.
 
-        A memory is stale if it is no longer valid, if feedback lowered the belief in it, or if it
-        has almost faded. Pinned and locked memories are never stale.
+        A memory is stale if it is no longer valid, if feedback has cast doubt on it, or if it has
+        almost faded. Pinned and locked memories are never stale.
 
         Args:
             kind: One kind or several; None for all.
@@ -152,10 +152,10 @@ class Sleep(Part):
     def archive(self, id: str) -> Memory:  # noqa: A002 - the field's own name
         """Archive a memory, so it is found only on request.
 
-        ``retrieve(include_archived=True)`` finds it, and so does a query that contains its key or
+        ``retrieve(include_archived=True)`` still finds it, as does a query that contains its key or
         an alias. An archived memory keeps its text and vector. To make it active again, use
-        ``sleep.unarchive`` or ``undo``; feedback that it was used or is right has the same effect.
-        Archiving it again has no effect.
+        ``sleep.unarchive`` or ``undo``; feedback that it was used or is correct has the same
+        effect. Archiving it again has no effect.
 
         Raises:
             NotFound: If no memory in this namespace has this id.

@@ -61,7 +61,7 @@ class Conflict:
 
 
 class Slots(Part):
-    """Slots (keys with one value at a time), their history and conflicts: ``memory.slots``.
+    """Manages slots, which hold one value at a time; available as ``memory.slots``.
 
     ``memory.value(key)`` returns the current value.
     """
@@ -92,8 +92,8 @@ class Slots(Part):
         memory's id in ``source.parents``. The current or planned value is superseded and stays in
         the history. Reverting again restores the value that was replaced.
 
-        The previous value is the newest earlier value that differs from the current one or, if the
-        current value was forgotten or has expired, simply the newest earlier value.
+        The previous value is the newest earlier value that differs from the current one, or simply
+        the newest earlier value if the current one was forgotten or has expired.
 
         Args:
             key: The slot, such as ``user/editor``.
@@ -120,10 +120,10 @@ class Slots(Part):
     def conflicts(self, *, status: ConflictStatus = "open", limit: int = 100) -> list[Conflict]:
         """List pairs of memories that seem to contradict each other, newest first.
 
-        Each new statement is compared with earlier ones in the background. This call first spends
-        up to a second comparing any statements that are still waiting; after a large batch, call it
-        again to get the remaining pairs. Two statements by the same speaker conflict if they give
-        different values for a slot, or if they differ only by a "not" or an antonym. Both
+        New statements are compared with earlier ones in the background. This call first spends up
+        to a second on statements that have not been compared yet; after adding a large batch, call
+        it again to get the remaining pairs. Two statements by the same speaker conflict if they
+        give different values for a slot, or if one negates the other with "not" or an antonym. Both
         statements remain active.
 
         Args:

@@ -35,8 +35,8 @@ class ModelUse:
 class Usage:
     """A namespace's language model usage.
 
-    Before a request is sent, the maximum that it could use is counted. This count stands if the
-    process dies or the reply arrives too late.
+    The maximum usage of a request is counted before it is sent, and is not corrected if the process
+    dies or the reply arrives too late.
 
     Attributes:
         total: The total.

@@ -47,7 +47,7 @@ SHORTEST_ID = 6
 
 
 class Store(Part):
-    """The store itself: statistics, backup, export, checks and erasure: ``memory.store``.
+    """Manages the store as a whole; available as ``memory.store``.
 
     Each method states whether it applies to this namespace or to the whole store.
 
@@ -113,7 +113,7 @@ class Store(Part):
     def namespaces(self) -> dict[tuple[str, ...], int]:
         """Count the active memories in each namespace in the store.
 
-        Intended for the store's administrator, not for users who share the store.
+        This is intended for the store's administrator, not for its users.
 
         Returns:
             The number of active memories in each namespace, sorted by label.
@@ -124,9 +124,9 @@ class Store(Part):
         return lineage.per_namespace(self._view.engine.ledger, self._view.engine.now())
 
     def backup(self, file: str | Path, *, overwrite: bool = False) -> Backup:
-        """Back up every namespace in the store to a single file, without blocking writers.
+        """Back up the whole store to a single file, without blocking writers.
 
-        When the call returns, the file is private, on disk and verified.
+        When the call returns, the file is verified, on disk and readable only by you.
         ``memento.upkeep.backup.restore`` restores a store from it.
 
         Args:
@@ -159,7 +159,7 @@ class Store(Part):
         events.
 
         Args:
-            target: Name of a file, which is made private, or an open text or binary stream.
+            target: Name of a file, which only you can read, or an open text or binary stream.
             format: A format for other programs, which includes only active and archived memories:
                 ``jsonl`` (one draft per line), ``csv``, ``mem0``, ``server-memory``, or the turns
                 of conversations as ``chat`` (OpenAI messages) or ``sharegpt``.
@@ -207,28 +207,27 @@ class Store(Part):
     ) -> Imported:
         """Import a file written by ``export``; if any part is rejected, nothing is imported.
 
-        The whole file is checked before anything is written. Then each transaction writes a few
-        hundred memories, so other writers never wait long and readers see memories as they arrive.
-        If the call is interrupted, repeat it to import the rest.
+        The whole file is checked first. Each transaction then writes a few hundred memories, so
+        other writers never wait long and readers see memories as they arrive. If the call is
+        interrupted, repeat it to import the rest.
 
-        Memories keep their ids, times and order. Memories that the store already contains are not
-        changed, so importing twice adds nothing. If two active memories fill the same slot, the one
-        that became valid later supersedes the other.
+        Memories keep their ids, times and order. Memories already in the store are not changed, so
+        importing twice adds nothing. If two active memories fill the same slot, the one that became
+        valid later supersedes the other.
 
-        By default, a file is treated as someone else's. Its memories are then checked in the same
-        way as by ``add``: none is trusted more than the file, untrusted memories are quarantined,
-        secrets are removed, and none is imported as a rule or pinned. Earlier states, events,
-        vectors, and superseded and forgotten memories are not imported. With ``trust="user"``, the
-        file is treated as your own, and everything is imported unchanged.
+        By default, a file is treated as someone else's, and its memories are checked as by ``add``:
+        none is trusted more than the file, untrusted memories are quarantined, secrets are removed,
+        and none is imported as a rule or pinned. Earlier states, events, vectors, and superseded
+        and forgotten memories are not imported. With ``trust="user"``, the file is treated as your
+        own, and everything is imported unchanged.
 
         Args:
             source: Name of a file, or an open text or binary stream.
-            all_namespaces: Import each memory into the namespace it came from; otherwise, an export
+            all_namespaces: Import each memory into the namespace it came from. If False, an export
                 of a single namespace is imported into this namespace, even if the names differ.
             trust: Highest trust class for memories from the file; ``"user"`` for your own file.
-            progress: Called repeatedly with 0 and None while the file is checked, and then with the
-                number of imported lines and the total number of lines; see
-                ``memento.protocols.Progress``.
+            progress: Called repeatedly, with 0 and None while the file is being checked, and then
+                with the number of lines imported and the total; see ``memento.protocols.Progress``.
 
         Raises:
             ArchiveDamaged: If the file is truncated, modified or not an export.
@@ -249,11 +248,11 @@ class Store(Part):
     def move(self, to: str | Path, *, progress: Progress | None = None) -> Moved:
         """Copy the whole store to another store, and verify that the two are identical.
 
-        The other store can be a folder or a database, and must be new or contain no memories.
-        Everything that ``export`` writes is copied for every namespace, together with the current
+        The other store can be a folder or a database, and must be new or contain no memories. For
+        every namespace, everything that ``export`` writes is copied, along with the current
         embedder's vectors. Settings and tokens in the store folder are not copied. This store is
-        not changed; use the other store from then on. An interrupted call can be repeated, even
-        after ``kill -9``; it continues where it stopped.
+        not changed; use the other store from then on. If the call is interrupted, repeat it to
+        continue where it stopped.
 
         Args:
             to: Folder of the other store, or ``postgresql://…``.
@@ -262,7 +261,7 @@ class Store(Part):
         Raises:
             InvalidInput: If the other store contains memories, or is this store.
             StoreError: If a store cannot be read or written, or if the two stores differ, for
-                example because this store has been written to in the meantime.
+                example because this store was changed in the meantime.
         """
         return self._view.engine.move(to, check_progress(progress))
 
@@ -278,11 +277,11 @@ class Store(Part):
         """Sync this namespace's memories with a folder of Markdown notes, in both directions.
 
         Each memory gets a note that you can edit in any editor: its text and, in the front matter,
-        its kind, tags, aliases and scope. The next call applies the changes from both sides. If the
-        same field changed on both sides, the note takes precedence, and the memory's version stays
-        in its history. Deleting a note forgets its memory (``restore`` undoes this); the note of a
-        forgotten or erased memory is removed. A note with ``memento: new`` in its front matter
-        becomes a memory. Other notes are never changed.
+        its kind, tags, aliases and scope. The next call applies the changes from both sides. If a
+        field changed on both sides, the note wins, and the memory's version stays in its history.
+        Deleting a note forgets its memory (``restore`` undoes this); the note of a forgotten or
+        erased memory is removed. A note with ``memento: new`` in its front matter becomes a memory.
+        Other notes are never changed.
 
         All changes to memories form a single run; see ``Synced.run``. If a call is interrupted, the
         next call completes its work.
@@ -290,14 +289,14 @@ class Store(Part):
         Args:
             folder: The folder, which must be outside the store folder; created if it does not
                 exist.
-            trust: Trust class of the people or programs that edit the notes. If it is not ``user``,
-                new notes are treated as memories from that source, and no note can change a more
-                trusted memory.
+            trust: Trust class of the people or programs that edit the notes. Unless it is ``user``,
+                new notes become memories from that source, and no note can change a more trusted
+                memory.
             allow_deletes: Whether to forget the memories of missing notes even if more than 5 notes
                 and more than a fifth of all notes are missing, as in a partially copied folder.
             dry_run: Only report what would be done.
-            filters: Which memories get a note (see ``Filtering``); by default, all kinds except
-                episodes. A memory that already has a note keeps it.
+            filters: Which memories get a note (see ``Filtering``); by default, all except episodes.
+                A memory that already has a note keeps it.
 
         Raises:
             InvalidInput: If an argument is invalid, or the folder belongs to another store.
@@ -329,8 +328,8 @@ class Store(Part):
     def doctor(self, *, repair: bool = True, all_namespaces: bool = False) -> list[Finding]:
         """Check the whole store for damage.
 
-        Counts cover the whole store. Damaged memories in this namespace are listed by id; those in
-        other namespaces are only counted.
+        Damaged memories in this namespace are listed by id; those in other namespaces are only
+        counted.
 
         Args:
             repair: Repair data derived from the memories; the memories are never changed.
@@ -346,15 +345,9 @@ class Store(Part):
         )
 
     def reindex(
-        self,
-        *,
-        wait: bool = False,
-        timeout: float | None = None,
-        progress: Progress | None = None,
+        self, *, wait: bool = False, timeout: float | None = None, progress: Progress | None = None
     ) -> int:
-        """Re-embed all memories after changing the embedder.
-
-        This applies to every namespace in the store.
+        """Re-embed all memories in all namespaces after changing the embedder.
 
         Args:
             wait: Wait until all memories have been embedded.
@@ -362,7 +355,7 @@ class Store(Part):
             progress: As for ``flush``.
 
         Returns:
-            Number of memories to embed, in all namespaces.
+            Number of memories to embed.
 
         Raises:
             InvalidInput: If this manager has no embedder.
@@ -390,13 +383,13 @@ class Store(Part):
         """Permanently remove this namespace's memories from every file in the store.
 
         Text, versions, index entries, vectors, links, events and all copies in the store folder are
-        removed and cannot be recovered. Memories of every status can be erased. To hide memories
-        reversibly, use ``forget``. The Chroma folder is removed and rebuilt in the background.
+        removed and cannot be recovered. Memories of every status can be erased. The Chroma folder
+        is removed and rebuilt in the background. To hide memories reversibly, use ``forget``.
 
         Args:
             ids: One id or several.
-            source: Instead of ids: erase all memories whose ``source.uri`` is this address, with or
-                without its secrets.
+            source: Instead of ids: erase all memories whose ``source.uri`` is this address. Secrets
+                in the address can be included or left out.
             session: Instead of ids: erase all memories from this session.
             everything: Instead of ids: erase all memories in this namespace.
             derived: Also erase memories derived from these, directly or indirectly (see
@@ -433,8 +426,8 @@ class Store(Part):
             filters: See ``Filtering``.
 
         Returns:
-            The number of active memories for each scope, tag and so on, sorted by name. The numbers
-            for all scopes add up to the total number of memories.
+            The number of active memories for each scope, tag and so on, sorted by name. The counts
+            for all scopes add up to the total.
 
         Raises:
             InvalidInput: If an argument is invalid.
@@ -446,8 +439,8 @@ class Store(Part):
     def full_id(self, short: str) -> str:
         """Return the full id that starts or ends with the specified characters.
 
-        Ids start with a timestamp, so ids from the same day have a common prefix; the last
-        characters distinguish them better.
+        Ids start with a timestamp, so ids from the same day start with the same characters; the
+        last characters distinguish them better.
 
         Args:
             short: An id, or at least 6 characters from its start or its end.
@@ -494,8 +487,7 @@ class Store(Part):
             expires_in: Time to live from now; None for no expiry.
 
         Returns:
-            Ids of the changed memories; memories that are hidden or already expired are not
-            changed.
+            Ids of the changed memories. Memories that are hidden or have expired are not changed.
 
         Raises:
             NotFound: If one of the ids is not in this namespace; nothing is changed.
@@ -517,7 +509,7 @@ class Store(Part):
         return [row.id for row in touched]
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts with the manager's embedder, in the same way as memories.
+        """Embed texts in the same way as memories, with the manager's embedder.
 
         Args:
             texts: Any number of non-empty texts.
@@ -544,9 +536,9 @@ class Store(Part):
         record: bool = True,
         **filters: Unpack[Filtering],
     ) -> Retrieval:
-        """Find memories by vector alone, nearest first, without word search or ranking.
+        """Find memories by vector alone, nearest first, without keyword search or ranking.
 
-        To search for text, use ``retrieve``, which finds more.
+        To search for text, use ``retrieve``, which gives better results.
 
         Args:
             vector: (dim,) vector from the store's own embedder (see ``embed``); must not be all
@@ -559,8 +551,8 @@ class Store(Part):
             filters: See ``Filtering``.
 
         Returns:
-            Hits whose ``score`` is the cosine, [0, 1]; ``missing`` reports memories that could not
-            be searched because they are not embedded yet.
+            Hits whose ``score`` is the cosine, [0, 1]; ``missing`` reports memories that were not
+            searched because they are not embedded yet.
 
         Raises:
             InvalidInput: If an argument is invalid.
@@ -583,8 +575,8 @@ class Store(Part):
         """Return this namespace's language model usage.
 
         Args:
-            since: Start of the period (timezone-aware); the whole day (UTC) is included. None for
-                all recorded days (about 400).
+            since: A moment on the first day to include (UTC), timezone-aware; None for all recorded
+                days (about 400).
 
         Raises:
             InvalidInput: If ``since`` has no time zone.

@@ -29,7 +29,7 @@ from memento.ledger.rows import LOCKS, Row, content_hash, is_sound
 from memento.observe.derive import Lesson
 from memento.observe.ended import retracts
 from memento.observe.signals import Signal
-from memento.observe.slots import Slot, slot_under, slots_under
+from memento.observe.slots import slot_under, slots_under
 from memento.text.opposed import adds_nothing, opposed, repeats
 from memento.types import Event, Kind, Trust
 from memento.write import slots
@@ -122,13 +122,9 @@ def _has_value(row: Row, lesson: Lesson) -> bool:
 
 def value_of(row: Row) -> str | None:
     """Return the value that a memory gives its slot, folded; None if it fills none."""
-    slot = _slot_of(row)
-    return None if slot is None else slot.value
-
-
-def _slot_of(row: Row) -> Slot | None:
     signal = Signal(row.signal) if row.signal in tuple(Signal) else Signal.FACT
-    return slot_under(row.text, signal, row.condition) if row.key else None
+    slot = slot_under(row.text, signal, row.condition) if row.key else None
+    return None if slot is None else slot.value
 
 
 def _without_slot(lesson: Lesson, rows: Sequence[Row], key: str | None) -> Verdict:

@@ -18,15 +18,7 @@ from memento.base.lazy import later
 from memento.base.scopes import resolved
 from memento.errors import IdConflict, TurnErased, UntrustedSource
 from memento.ledger import changes as recorded
-from memento.ledger import (
-    copies,
-    erasure,
-    links,
-    memories,
-    past,
-    replays,
-    slot_rows,
-)
+from memento.ledger import copies, erasure, links, memories, past, replays, slot_rows
 from memento.ledger.contract import Work
 from memento.ledger.replays import SAID, TURN
 from memento.ledger.rows import LOCKS, NAMES, Row, identity, is_sound, mapping_in, sound
@@ -89,7 +81,11 @@ def remember(
     """
     if chosen := [entry.row.id for entry in entries if entry.chosen_id]:
         erasure.make_way(work.db, work.ns, chosen)
-        _refuse_replays(work, entries)
+        # A turn that was erased, perhaps since the call began, is refused.
+        turns = [entry.row for entry in entries if entry.chosen_id and _is_kept_turn(entry.row)]
+        said = {row.id: str(mapping_in(row.metadata).get(SAID)) for row in turns}
+        if erased := replays.erased(work.db, work.ns, said):
+            raise TurnErased(erased)
     go_to_present_scopes(work, entries)
     trust.judge(work, entries, replace=replace)  # first, as quarantined words stay new
     met = novelty.weigh(work, entries)
@@ -98,14 +94,6 @@ def remember(
         session_rows.touch(work.db, work.ns, sessions, work.now)
     named = {entry.row.id for entry in entries if entry.chosen_id}
     return rows, trust.judge_again(work, rows, named), met
-
-
-def _refuse_replays(work: Work, entries: Sequence[Entry]) -> None:
-    """Refuse turns that were erased, perhaps since the call began."""
-    turns = [entry.row for entry in entries if entry.chosen_id and _is_kept_turn(entry.row)]
-    said = {row.id: str(mapping_in(row.metadata).get(SAID)) for row in turns}
-    if erased := replays.erased(work.db, work.ns, said):
-        raise TurnErased(erased)
 
 
 def refuse_copies(work: Work, drafts: Sequence[Draft]) -> None:

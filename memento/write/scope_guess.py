@@ -54,10 +54,7 @@ def guesses(text: str, context: Mapping[str, str], scopes: Sequence[Known]) -> l
     >>> [(one.known.path, one.confidence) for one in guesses("the api", {}, [web, api])]
     [('web/api', 0.9)]
     """
-    signs = {
-        "named": _by_name(text, scopes),
-        "context": _by_context(context, scopes),
-    }
+    signs = {"named": _by_name(text, scopes), "context": _by_context(context, scopes)}
     found = []
     for one in scopes:
         shares = {why: share[one.path] for why, share in signs.items() if one.path in share}

@@ -38,7 +38,7 @@ def define(work: Work, path: str, title: str, aliases: Sequence[str]) -> Place:
     for alias in aliases:
         other = known_as(alias, known - {path}, [one for one in places if one.path != path])
         if other in known - {path}:
-            raise InvalidInput("aliases", f"{alias!r:.60} means the scope {other!r:.60}")
+            raise InvalidInput("aliases", f"{alias!r:.60} is an alias of the scope {other!r:.60}")
     place = rows.find(work.db, work.ns, path) or _new(work, path)
     names = dict.fromkeys((*rows.names_of(place), *aliases))
     made = replace(place, title=title or place.title, aliases=to_json([*names]))

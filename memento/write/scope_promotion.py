@@ -31,9 +31,7 @@ def parent_of(scope: str) -> str:
 
 
 def promotable(
-    rows: Sequence[Row],
-    near: Mapping[tuple[int, int], float],
-    contradicting: Collection[int],
+    rows: Sequence[Row], near: Mapping[tuple[int, int], float], contradicting: Collection[int]
 ) -> Iterator[tuple[str, list[Row]]]:
     """Yield for each group its parent scope and its memories, one of each scope.
 

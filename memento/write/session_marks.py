@@ -179,11 +179,7 @@ def end(work: Work, session: str, outcome: str | None) -> bool:
     if known is None or known.ended is not None:
         return False
     over = replace(
-        known,
-        touched=max(known.touched, work.now),
-        ended=work.now,
-        outcome=outcome,
-        owner=NOBODY,
+        known, touched=max(known.touched, work.now), ended=work.now, outcome=outcome, owner=NOBODY
     )
     rows.put(work.db, renewed(over))
     model_rows.hurry(work.db, work.ns, session)

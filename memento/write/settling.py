@@ -39,10 +39,7 @@ BITE = 32
 waits."""
 NEVER = frozenset({Kind.EPISODE, Kind.EMOTION, Kind.QUESTION, Kind.ARTICLE})
 """Kinds that tell what happened or was felt, and claim nothing that lasts."""
-_SIGNALS = {
-    Kind.RULE: (Signal.RULE,),
-    Kind.PREFERENCE: (Signal.PREFERENCE,),
-}
+_SIGNALS = {Kind.RULE: (Signal.RULE,), Kind.PREFERENCE: (Signal.PREFERENCE,)}
 """Kinds to the signals by which their slot is read."""
 _USUAL = (Signal.IDENTITY, Signal.PREFERENCE, Signal.FACT)
 
@@ -236,7 +233,13 @@ def resolve(work: Work, one_id: str, other_id: str, keep: str) -> tuple[Row, Row
     """Settle a pair: which one holds, both or neither. It is never flagged again."""
     session, ns = work.db, work.ns
     one, other = memories.by_id(session, ns, one_id), memories.by_id(session, ns, other_id)
-    _check_settled(one, other, keep)
+    for field, row in (("a", one), ("b", other)):
+        if row.status not in ACCEPTED:
+            quarantined = row.status == Status.QUARANTINED
+            todo = "approve or reject it" if quarantined else "restore it, or leave it forgotten"
+            raise InvalidInput(field, f"{row.id!r} is {row.status}; {todo}")
+        if keep == field and row.status not in FOUND:
+            raise InvalidInput("keep", f"{row.id!r} is {row.status}, not active; it cannot be kept")
     changes.begin(work)
     unflag(work, one.id, other.id)
     changes.link(work, one.docid, other.docid, links.RESOLVED)
@@ -251,14 +254,3 @@ def resolve(work: Work, one_id: str, other_id: str, keep: str) -> tuple[Row, Row
                 slots.rekey(work, kept, gone.key)  # else its slot would be empty
             slots.supersede(work, gone, kept, "resolved", by=Trust.USER)
     return one, other
-
-
-def _check_settled(one: Row, other: Row, keep: str) -> None:
-    """Check a pair to settle: both must be accepted, and the one to keep active."""
-    for field, row in (("a", one), ("b", other)):
-        if row.status not in ACCEPTED:
-            quarantined = row.status == Status.QUARANTINED
-            todo = "approve or reject it" if quarantined else "restore it, or leave it forgotten"
-            raise InvalidInput(field, f"{row.id!r} is {row.status}; {todo}")
-        if keep == field and row.status not in FOUND:
-            raise InvalidInput("keep", f"{row.id!r} is {row.status}, not active; it cannot be kept")

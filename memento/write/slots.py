@@ -93,11 +93,7 @@ def supersede(
     if is_whole(old):
         ends = max(old.valid_from, ends)
         ends = ends if old.valid_until is None else min(ends, old.valid_until)
-    values = {
-        "status": Status.SUPERSEDED.value,
-        "superseded_by": new.id,
-        "valid_until": ends,
-    }
+    values = {"status": Status.SUPERSEDED.value, "superseded_by": new.id, "valid_until": ends}
     detail = {"by": new.id} | ({"why": why} if why else {})
     alter(work, old, values, Reason.SUPERSEDED, Event.SUPERSEDED, detail, index="drop")
     changes.link(work, new.docid, old.docid, "supersedes")
@@ -153,11 +149,7 @@ def _follows(work: Work, row: Row, other: Row) -> bool:
 
 
 def contend(
-    work: Work,
-    row: Row,
-    *,
-    wins: Wins = lambda _holder: True,
-    by: str | None = None,
+    work: Work, row: Row, *, wins: Wins = lambda _holder: True, by: str | None = None
 ) -> bool:
     """Decide who holds the slot of a memory: that memory or the present holder.
 

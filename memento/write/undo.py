@@ -25,15 +25,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memento.errors import NothingToUndo
-from memento.ledger import (
-    changes,
-    links,
-    memories,
-    past,
-    slot_rows,
-    strength_fold,
-    usage_events,
-)
+from memento.ledger import changes, links, memories, past, slot_rows, strength_fold, usage_events
 from memento.ledger.changes import Ended, Recorded
 from memento.ledger.contract import Trace, Work
 from memento.ledger.links import LONGEST

@@ -75,11 +75,7 @@ class Verdict:
 
 
 def give(
-    work: Work,
-    verdicts: Sequence[Verdict],
-    config: Config,
-    *,
-    lenient: bool = False,
+    work: Work, verdicts: Sequence[Verdict], config: Config, *, lenient: bool = False
 ) -> list[Row]:
     """Write verdicts to the log and fold them.
 

@@ -282,7 +282,7 @@ def run_hook(words, given, tmp_path, **environ):
             b'{"prompt": "Hello you"}',
             "/etc/hostname",
         ),
-        (["claude-code", "Stop", "--rot", "/x"], b"{}", "the only option is --root FOLDER"),
+        (["claude-code", "Stop", "--rot", "/x"], b"{}", "only --root FOLDER is supported"),
     ],
 )
 def test_a_hook_never_fails_its_agent(tmp_path, words, given, said):

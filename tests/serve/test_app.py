@@ -1,6 +1,7 @@
 """The service answers calls as the manager does, and refuses what it must."""
 
 import json
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -9,6 +10,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from memento import errors
+from memento.cli.group_serve import SWITCH, _Open
+from memento.cli.store import Store
 from memento.remote.faults import error_of, kinds, problem_of, status_of
 from memento.remote.routes import ROUTES, SENDS
 from memento.remote.values import hints_of
@@ -16,6 +19,7 @@ from memento.resident import tokens
 from memento.serve.app import Service, Settings, application
 from memento.serve.limits import Limits, Rate
 from memento.serve.openapi import document
+from memento.serve.running import place_of
 
 HOST = "127.0.0.1:8765"
 
@@ -339,3 +343,13 @@ def test_what_resumes_a_session_is_described():
     answer = document()["paths"]["/v1/sessions/resume"]["post"]["responses"]["200"]
     kinds = answer["content"]["application/json"]["schema"]["anyOf"]
     assert {"$ref": "#/components/schemas/Resumption"} in kinds
+
+
+def test_threads_of_the_service_yield_early(tmp_path):
+    """A short call changes threads several times, and each time waits less for a long search."""
+    before = sys.getswitchinterval()
+    store = Store(str(tmp_path / "store"), embedder="none", make=True)
+    asked = _Open(store, place_of("0"), (), 20.0, mem0=False, page=False, tokens=True)
+    with asked.opened():
+        assert sys.getswitchinterval() == pytest.approx(SWITCH)
+    assert sys.getswitchinterval() == before

@@ -150,4 +150,4 @@ def test_what_no_put_made_is_no_item(root, caplog):
         assert store.search(()) == [mine]
         assert [item.key for item in store.search((), query="tea")] == ["k"]
         assert store.list_namespaces() == [("a",)]
-        assert "no put of a store made them" in caplog.text
+        assert "were not stored with put" in caplog.text

@@ -158,7 +158,7 @@ def test_an_unreadable_memory_costs_no_other(manager, caplog, source):
             metadata={"format": "langchain-message", **body},
         )  # fmt: skip
     assert contents(manager) == [one.content for one in SAID]
-    assert f"{len(MALFORMED)} messages of session 'alice' are left out" in caplog.text
+    assert f"{len(MALFORMED)} messages in session 'alice' were left out" in caplog.text
     assert ids[-1] in caplog.text
 
 

@@ -56,13 +56,7 @@ def _quoted(texts: list[str]) -> str:
 
 
 NAMESPACE = "demo"
-WAYS = {
-    "text": "words",
-    "meaning": "meaning",
-    "time": "time",
-    "name": "name",
-    "exact": "spelling",
-}
+WAYS = {"text": "words", "meaning": "meaning", "time": "time", "name": "name", "exact": "spelling"}
 """Names of the searches in the output of the demo."""
 LEARNS = "Learn from a conversation"
 """Title of the last scene."""

@@ -38,7 +38,11 @@ def read_csv(item: Item, how: How) -> Iterator[Draft]:
     for place, row in _rows(item):
         if header is None:
             header = [" ".join(name.split())[:COLUMN_CHARS] for name in row]
-            _check_columns(how, header, place)
+            missing = sorted(set(how.map.values()) - set(header))
+            if missing:
+                raise place.error(
+                    f"has no column {', '.join(missing)}; its columns are {', '.join(header)}"
+                )
         elif how.map:
             yield from _mapped(dict(zip(header, row, strict=False)), how, place, item)
         else:
@@ -54,14 +58,6 @@ def read_mapped(item: Item, how: How) -> Iterator[Draft]:
     """Read JSON records by the names that ``--map`` gives to their fields."""
     for place, value in values(item):
         yield from _mapped(mapping(value, place), how, place, item)
-
-
-def _check_columns(how: How, header: list[str], place: FilePlace) -> None:
-    missing = sorted(set(how.map.values()) - set(header))
-    if missing:
-        raise place.error(
-            f"has no column {', '.join(missing)}; its columns are {', '.join(header)}"
-        )
 
 
 def _mapped(record: Mapping[str, Any], how: How, place: FilePlace, item: Item) -> Iterator[Draft]:

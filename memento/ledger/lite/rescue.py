@@ -21,7 +21,7 @@ from memento.ledger import checks, namespaces, replays, rows, schema, scope_rows
 from memento.ledger.links import note_all
 from memento.ledger.lite import presence, sqlite
 from memento.ledger.lite.file_pages import Pages, real
-from memento.ledger.lite.sqlite import Connection, connect, translated
+from memento.ledger.lite.sqlite import connect, translated
 from memento.ledger.rows import COLUMNS, HOLES, NAMES, STATE, Row, State, checksum, columns_of
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.ledger.scope_rows import Place
@@ -85,7 +85,10 @@ def find(path: Path) -> Rescued:
         else:
             _take_row(found, record.rowid, record.values)
     found.versions = [version for version in found.versions if _is_whole(found, version)]
-    _drop_outdated(found)
+    # Rows that were erased, or that are outdated according to their history, are dropped.
+    ended = {docid for docid, rev, *_ in found.versions if rev >= found.memories[docid].rev}
+    for docid in (ended | found.erased.keys()) & found.memories.keys():
+        found.changed[docid] = found.memories.pop(docid).id
     for ns, text in list(found.namespaces.items()):
         if found.seals.get(ns, right := namespaces.checksum(ns, text)) != right:
             del found.namespaces[ns]  # else a memory might be given to another namespace
@@ -102,7 +105,14 @@ def write(found: Rescued, target: Path) -> None:
     with closing(opened) as connection, translated(target):
         sqlite.migrate(connection, target)
         connection.execute("BEGIN IMMEDIATE")
-        _write_memories(connection, found)
+        numbers = {docid >> SEQ_BITS for docid in (*found.memories, *found.erased)}
+        numbers |= {ns for ns, _ in (*found.sessions, *found.scopes)}
+        labels = {ns: json.dumps(["salvaged", str(ns)]) for ns in numbers} | found.namespaces
+        for ns, text in sorted(labels.items()):
+            namespaces.take_over(connection, ns, text)
+        for row in sorted(found.memories.values(), key=lambda row: row.docid):
+            connection.execute(f"INSERT INTO memories ({COLUMNS}) VALUES ({HOLES})", row.values())
+        connection.words.rebuild()
         for table, lines in (
             (f"versions (docid, rev, {STATE})", found.versions),
             ("links (src, dst, relation, weight, seal)", found.links),
@@ -124,17 +134,6 @@ def write(found: Rescued, target: Path) -> None:
         note_all(connection)
         checks.owe_missing(connection)
         connection.execute("COMMIT")
-
-
-def _write_memories(connection: Connection, found: Rescued) -> None:
-    numbers = {docid >> SEQ_BITS for docid in (*found.memories, *found.erased)}
-    numbers |= {ns for ns, _ in (*found.sessions, *found.scopes)}
-    labels = {ns: json.dumps(["salvaged", str(ns)]) for ns in numbers} | found.namespaces
-    for ns, text in sorted(labels.items()):
-        namespaces.take_over(connection, ns, text)
-    for row in sorted(found.memories.values(), key=lambda row: row.docid):
-        connection.execute(f"INSERT INTO memories ({COLUMNS}) VALUES ({HOLES})", row.values())
-    connection.words.rebuild()
 
 
 def _take_row(found: Rescued, rowid: int, values: tuple[Any, ...]) -> None:
@@ -212,13 +211,6 @@ def _take_named(found: Rescued, values: tuple[Any, ...]) -> None:
 def _link_between(src: int, dst: int, relation: str) -> tuple[frozenset[int], str]:
     """Return a key for a link whose ends may be swapped, as they are in one of the indexes."""
     return frozenset((src, dst)), relation
-
-
-def _drop_outdated(found: Rescued) -> None:
-    """Drop rows that were erased, or that are outdated according to their history."""
-    ended = {docid for docid, rev, *_ in found.versions if rev >= found.memories[docid].rev}
-    for docid in (ended | found.erased.keys()) & found.memories.keys():
-        found.changed[docid] = found.memories.pop(docid).id
 
 
 def _of_kept(found: Rescued) -> dict[int, tuple[Any, ...]]:

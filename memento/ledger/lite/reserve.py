@@ -90,7 +90,7 @@ class Reserve:
         except (OSError, StoreUnusable) as error:
             log.info("the reserve cannot be released: %s", error)
             return 0
-        log.warning("%s: the disk is full; the reserve was given back", self._path.parent)
+        log.warning("%s: the disk is full; the reserve was released", self._path.parent)
         return size
 
     @contextmanager

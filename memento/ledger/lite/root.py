@@ -7,7 +7,6 @@ import logging
 import os
 import re
 import stat
-from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -101,7 +100,13 @@ def _accept(root: Path) -> None:
         )
     _make_private(root, new=not holds_store, alone=not strange)
     if holds_store:
-        _drop_second_names(root, found)
+        # A restored ledger's draft name goes unopened: closing it would drop the ledger's locks.
+        ledger = (root / layout.LEDGER).stat()
+        for entry in found:
+            if is_draft_of(entry.name, layout.LEDGER) and os.path.samestat(
+                entry.stat(follow_symlinks=False), ledger
+            ):
+                (root / entry.name).unlink(missing_ok=True)
         swap.finish(root.resolve())
 
 
@@ -109,16 +114,6 @@ def _remains(root: Path) -> list[str]:
     """Return the names that a store without its ledger leaves; another program may use them too."""
     derived = (name for name in layout.REMAINS if name != layout.LEDGER)
     return [name for name in derived if os.path.lexists(root / name)]
-
-
-def _drop_second_names(root: Path, found: Iterable[os.DirEntry[str]]) -> None:
-    """Remove a restored ledger's draft name without opening it: closing would drop its locks."""
-    ledger = (root / layout.LEDGER).stat()
-    for entry in found:
-        if is_draft_of(entry.name, layout.LEDGER) and os.path.samestat(
-            entry.stat(follow_symlinks=False), ledger
-        ):
-            (root / entry.name).unlink(missing_ok=True)
 
 
 def _is_strange(entry: os.DirEntry[str], *, new: bool) -> bool:
@@ -139,7 +134,9 @@ def _make_private(root: Path, *, new: bool, alone: bool) -> None:
     if not mode & 0o077:
         return
     if not alone:
-        log.warning("%s has mode %o and holds other files too; it is left so", root, mode)
+        log.warning(
+            "%s has mode %o and also contains other files; its mode was not changed", root, mode
+        )
         return
     try:
         root.chmod(0o700)

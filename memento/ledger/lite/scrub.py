@@ -113,7 +113,17 @@ class _File:
             raise ValueError("unexpected page size or page count")
         self._file = _descriptor(path)
         self._count = count
-        self._trunks, self._free = self._free_pages()
+        trunks: dict[int, int] = {}
+        free: set[int] = set()
+        number = int.from_bytes(self._read(1)[32:36], "big")
+        while number:
+            if number in trunks:
+                raise ValueError("corrupt freelist: the trunk pages form a cycle")
+            page = self._read(number)
+            following, leaves = struct.unpack_from(">2I", page)
+            free.update(struct.unpack_from(f">{leaves}I", page, 8))
+            trunks[number], number = leaves, following
+        self._trunks, self._free = trunks, free
 
     def scrub(self, first: int, roots: Iterable[int]) -> int | None:
         """Overwrite from a page on until time is up; return the next page, None at the end."""
@@ -159,26 +169,12 @@ class _File:
 
     def _read(self, number: int, pages: int = 1) -> bytes:
         if not 1 <= number <= self._count:
-            raise ValueError("corrupt page reference: page number out of range")
+            raise ValueError("corrupt page reference: the page number is out of range")
         size = min(pages, self._count - number + 1) * PAGE_BYTES
         found = os.pread(self._file, size, (number - 1) * PAGE_BYTES)
         if len(found) != size:
-            raise ValueError("truncated file: shorter than its header states")
+            raise ValueError("truncated file: it is shorter than its header indicates")
         return found
-
-    def _free_pages(self) -> tuple[dict[int, int], set[int]]:
-        """Return the trunk pages of the free list, each with its leaf count, and the leaves."""
-        trunks: dict[int, int] = {}
-        free: set[int] = set()
-        number = int.from_bytes(self._read(1)[32:36], "big")
-        while number:
-            if number in trunks:
-                raise ValueError("corrupt freelist: its trunk pages form a loop")
-            page = self._read(number)
-            following, leaves = struct.unpack_from(">2I", page)
-            free.update(struct.unpack_from(f">{leaves}I", page, 8))
-            trunks[number], number = leaves, following
-        return trunks, free
 
 
 def unused(page: bytes, start: int = 0) -> Iterator[Span]:

@@ -99,9 +99,9 @@ def finish(root: Path) -> None:
             old.rename(aside)
             sync_folder(root.parent)
         except OSError as error:
-            log.warning("%s is the store that a restore had replaced; it stays: %s", old, error)
+            log.warning("%s is a store that a restore replaced; it was not moved: %s", old, error)
         else:
-            log.warning("the store that an interrupted restore had replaced is now %s", aside)
+            log.warning("the store replaced by an interrupted restore is now %s", aside)
 
 
 @contextmanager
@@ -110,7 +110,7 @@ def _held(folder: Path) -> Iterator[bool]:
     try:
         held = _hold(folder)
     except OSError as error:
-        log.info("%s stays: %s", folder, error)
+        log.info("%s was left in place: %s", folder, error)
         yield False
         return
     try:
@@ -188,7 +188,7 @@ def _alone(path: Path) -> Iterator[None]:
         except StoreBusy as error:
             raise StoreBusy(path, "is open in another process; close it first") from error
         except StoreUnusable as error:  # perhaps why it is replaced: it is kept unchanged
-            log.info("%s is replaced though it cannot be opened: %s", path, error)
+            log.info("%s is being replaced even though it cannot be opened: %s", path, error)
         yield
     finally:
         gate.leave()

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import psycopg
-from psycopg import sql
+from psycopg import errors, sql
 from psycopg_pool import ConnectionPool
 
 from memento.base import layout
@@ -20,6 +20,7 @@ from memento.base.files import explain_os
 from memento.base.home import cache_folder
 from memento.errors import (
     InvalidInput,
+    StoreBusy,
     StoreClosed,
     StoreFromTheFuture,
     StoreUnusable,
@@ -58,6 +59,24 @@ _CLAIM = (
     " WHERE pg_try_advisory_xact_lock(hashtextextended($2 || ' ' || name, 0))"
 )
 _HIDE_ERASED = "SET LOCAL search_path = {}, {}, pg_catalog"
+_IS_PAST = (
+    "SELECT age(relfrozenxid) < (SELECT age(xmin) FROM {0}.meta WHERE name = 'erasing ledger')"
+    " FROM pg_class WHERE oid = '{0}.meta'::regclass"
+)
+"""Whether nobody can read any more what was erased last: then a table that was just frozen holds no
+transaction as old as the one that erased it, whoever has a snapshot, a standby too."""
+WHOLE_BYTES = 16 << 20
+"""Maximum size of a table, with its indexes, that is rewritten after an erasure; readers wait a
+second or two. In others, bytes of deleted rows stay in the free space of a page until it is used.
+"""
+_TABLES = (
+    "SELECT indrelid::regclass::text, relname, pg_total_relation_size(indrelid) <= $2"
+    " FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid"
+    " WHERE indisprimary AND relnamespace = to_regnamespace(quote_ident($1))"
+)
+_HURRY = "SET LOCAL lock_timeout = '100ms'"
+"""While a lock on a whole table is waited for, all its readers wait, too."""
+_HELD = "a reader is still using an earlier state; the tables cannot be cleared yet"
 _NAME = "store id"
 """Name in ``meta`` of the name of this store in the folder of derived files."""
 
@@ -206,8 +225,18 @@ class PgLedger:
     def compact(self) -> None:
         try:
             with self._lend() as connection:
-                for name in ("memories", "versions", "indexed", "postings", "embeddings", "events"):
-                    connection.execute(f"VACUUM {self._named}.{name}")
+                connection.execute(f"VACUUM (FREEZE) {self._named}.meta")
+                if connection.execute(_IS_PAST.format(self._named)).fetchone() == (False,):
+                    raise StoreBusy(self.shown, _HELD)
+                tables = connection.execute(_TABLES, (self._schema, WHOLE_BYTES)).fetchall()
+                for table, index, is_small in tables:
+                    connection.execute(f"VACUUM (FREEZE, INDEX_CLEANUP ON, ANALYZE) {table}")
+                    if is_small:
+                        with connection.transaction():
+                            connection.execute(_HURRY)
+                            connection.execute(f"CLUSTER {table} USING {index}")
+        except errors.LockNotAvailable as error:
+            raise StoreBusy(self.shown, _HELD) from error
         except Error as error:
             raise explain(self.shown, error) from error
 

@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from memento.errors import InvalidInput, NotAllowed, NothingToUndo
 from memento.learning import DECLINED
 from memento.serve.page.door import Call, View, inside
+from memento.serve.page.views import touched
 from memento.types import Memory, Status
 from memento.verbs.slots import Keep
 
@@ -36,11 +37,16 @@ def back(call: Call, done: int | None = None, **query: str) -> Response:
 
 def after(call: Call, one: Memory) -> Response:
     """Go back after a change; from the page of a memory, to that of the memory it is now."""
+    follow(call, one)
+    listed = call.memory.changes.list(id=one.id, limit=1)
+    return back(call, listed[0].number if listed else None)
+
+
+def follow(call: Call, one: Memory) -> None:
+    """Have the page of a memory, if the form was on one, lead back to that of another."""
     was = call.form.get("then", "/")
     if (path := urlsplit(was).path).startswith("/m/"):
         call.form = {**call.form, "then": was.replace(path, f"/m/{one.id}", 1)}
-    listed = call.memory.changes.list(id=one.id, limit=1)
-    return back(call, listed[0].number if listed else None)
 
 
 def of_one(change: Callable[[Call, str], Memory]) -> View:
@@ -136,19 +142,28 @@ def confirm(call: Call) -> Response:
     doubts = call.memory.rules.doubtful(limit=1_000)
     found = next((one for one in doubts if (one.turn_id, one.text) == wanted), None)
     if found is None:
-        raise InvalidInput("text", "this statement is no longer waiting")
+        raise InvalidInput("text", "this statement is no longer waiting for approval")
     return after(call, call.memory.rules.confirm(found))
 
 
 def undo(call: Call) -> Response:
-    """Undo a change."""
+    """Undo a change; on the page of a memory that it hides, go to the one that holds again."""
     number = int(said[:18]) if (said := call.form.get("change", "")).isdecimal() else 0
     listed = call.memory.changes.list(limit=1_000)
     run = next((one.run for one in listed if one.number == number and one.kind in IN_RUNS), None)
     done = call.memory.undo(number if run is None else None, run=run)
     if not done.changes:
-        raise NothingToUndo(number, "it has changed since then, or is waiting in the inbox")
-    return back(call, done.changes[-1])
+        raise NothingToUndo(number, "the memory has changed since then, or is waiting in the inbox")
+    last = done.changes[-1]
+    of = {
+        memory.status: memory
+        for one in call.memory.changes.list(limit=100)
+        if one.number == last
+        for memory in touched(call.memory, one)
+    }
+    if Status.ACTIVE in of and not of.keys().isdisjoint((Status.FORGOTTEN, Status.SUPERSEDED)):
+        follow(call, of[Status.ACTIVE])
+    return back(call, last)
 
 
 def tend(call: Call) -> Response:

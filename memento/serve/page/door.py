@@ -23,14 +23,21 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from memento.base.clock import system_clock
-from memento.errors import InvalidInput, MementoError, NotAllowed, NotFound
+from memento.errors import (
+    InvalidInput,
+    MementoError,
+    NotAllowed,
+    NotFound,
+    TooMuch,
+    Unanswered,
+)
 from memento.manager import MemoryManager
 from memento.remote.faults import status_of
 from memento.remote.routes import Rights
 from memento.resident import tokens
 from memento.serve import access
 from memento.serve.access import Caller
-from memento.serve.app import Asked, Service
+from memento.serve.app import Asked, Service, headers_of
 from memento.types import Trust
 
 CODE, SESSION = "page-code-", "page-session-"
@@ -183,7 +190,7 @@ class Door:
         """Return the endpoint of a view that reads."""
 
         async def endpoint(request: Request) -> Response:
-            return _headed(await self._answer(request, view, None))
+            return await self._answer(request, view, None)
 
         return endpoint
 
@@ -191,8 +198,7 @@ class Door:
         """Return the endpoint of a form."""
 
         async def endpoint(request: Request) -> Response:
-            form = await _posted(request)
-            return _headed(await self._answer(request, view, form))
+            return await self._answer(request, view, await _posted(request))
 
         return endpoint
 
@@ -212,11 +218,16 @@ class Door:
     async def _answer(
         self, request: Request, view: View, form: Mapping[str, str] | None
     ) -> Response:
-        who = self.caller(request)
-        if who is None:
-            return await run_in_threadpool(self._ask, request)
-        shown = partial(self._shown, request, view, form, *who)
-        return await self._service.run(who[0], "the page", shown, searches=form is None)
+        called = "the page" if form is None else "the change"
+        try:
+            who = self.caller(request)
+            if who is None:
+                return _headed(await run_in_threadpool(self._ask, request))
+            shown = partial(self._shown, request, view, form, *who)
+            return _headed(await self._service.run(who[0], called, shown, searches=form is None))
+        except (TooMuch, Unanswered) as error:
+            text = self._render("error.html", call=None, error=error, again=_again(request))
+            return _headed(HTMLResponse(text, status_of(error), headers_of(error)))
 
     def _shown(
         self,
@@ -240,13 +251,14 @@ class Door:
             return view(call)
         except MementoError as error:
             absent = isinstance(error, NotFound)
-            return call.show("error.html", status_of(error), error=error, back=absent)
+            again = call.url("/")
+            return call.show(
+                "error.html", status_of(error), error=error, absent=absent, again=again
+            )
 
     def _ask(self, request: Request, *, wrong: bool = False) -> Response:
         """Answer with the login page: the same for every URL, so as not to reveal which exist."""
-        query = f"?{request.url.query}" if request.url.query else ""
-        then = request.url.path + query if request.method == "GET" else "/"
-        text = self._render("login.html", call=None, wrong=wrong, then=then)
+        text = self._render("login.html", call=None, wrong=wrong, then=_again(request))
         return HTMLResponse(text, 401)
 
     async def enter(self, request: Request) -> Response:
@@ -284,6 +296,12 @@ class Door:
         return answer
 
 
+def _again(request: Request) -> str:
+    """Return where to go on after a request: the page that it asked for, if it was for one."""
+    query = f"?{request.url.query}" if request.url.query else ""
+    return request.url.path + query if request.method == "GET" else "/"
+
+
 def _headed(answer: Response) -> Response:
     answer.headers.update(HEADERS)
     return answer
@@ -307,7 +325,7 @@ def _check(request: Request, form: Mapping[str, str], call: Call) -> None:
             "this form was submitted from a different page; reload this page and try again"
         )
     if not (call.may_change or request.url.path in ("/theme", "/leave")):
-        raise NotAllowed("this token allows reading, not changing")
+        raise NotAllowed("this token allows only reading")
 
 
 def inside(path: str) -> str:

@@ -262,7 +262,7 @@ def test_what_is_no_json_is_mended_and_said(open_memory, caplog):
     tool, model = history.messages
     assert tool.artifact == {"rows": "{7}", "page": 2}
     assert model.additional_kwargs == {"by": {"3": "x"}}
-    assert "kept changed: data.artifact.rows cannot be kept as it is" in caplog.text
+    assert "with changes: data.artifact.rows cannot be stored as is" in caplog.text
     assert "data.additional_kwargs.by" in caplog.text
     endless = [1]
     endless.append(endless)
@@ -295,7 +295,7 @@ def test_what_json_would_change_costs_no_other_message(open_memory, caplog, odd,
     assert [first.text, changed.text, last.text] == ["x", "y", "z"]
     assert type(changed) is type(odd)
     assert {name: getattr(changed, name) for name in kept} == kept
-    assert "kept changed" in caplog.text
+    assert "with changes" in caplog.text
     assert named in caplog.text
 
 
@@ -322,7 +322,7 @@ def test_a_class_of_your_own_is_kept(open_memory, caplog):
         HumanMessage("hi"),
         ChatMessage(content="guilty", role="verdict", id="v"),
     ]
-    assert "kept changed: type" in caplog.text
+    assert "with changes: type" in caplog.text
 
 
 def test_what_is_refused_is_said(open_memory, fake_model, caplog):
@@ -332,7 +332,7 @@ def test_what_is_refused_is_said(open_memory, fake_model, caplog):
         fake_model("ok"), lambda session: MementoChatMessageHistory(session, manager)
     )
     chain.invoke("my password is hunter2secret", {"configurable": {"session_id": "s"}})
-    assert "2 messages of session 's' were not kept" in caplog.text
+    assert "2 messages in session 's' were not stored" in caplog.text
     assert "hunter2" not in caplog.text
     with pytest.raises(SecretFound):
         MementoChatMessageHistory("s", manager).add_user_message("password: hunter2secret")
@@ -362,7 +362,7 @@ def test_erasing_a_part_erases_the_message(open_memory, caplog):
     assert [m.text for m in manager.list(session="s") if "word" in m.text] == []
     manager.forget(manager.list(where={"format": "langchain-message-part"})[0].id)
     assert [m.text for m in history.messages] == ["short"]
-    assert "1 messages of session 's' are left out" in caplog.text
+    assert "1 messages in session 's' were left out" in caplog.text
 
 
 def test_arguments_are_checked(open_memory):

@@ -140,7 +140,7 @@ def test_a_scope_keeps_documents_apart(manager):
     store.delete(["mine", "a"])
     assert manager.get("mine").status == "active"
     assert [one.id for one in store.get_by_ids(["c", "a", "mine", "b"])] == ["c", "b"]
-    with pytest.raises(InvalidInput, match="no ids given"):
+    with pytest.raises(InvalidInput, match="no ids were specified"):
         store.delete()
 
 

@@ -58,9 +58,15 @@ def told(memory, clock):
 
 
 @pytest.fixture
-def stranger(memory):
+def limits():
+    """The limits of the service; none for the number of calls."""
+    return Limits(rate=0)
+
+
+@pytest.fixture
+def stranger(memory, limits):
     """Somebody who has not come in."""
-    service = Service(memory, Settings(frozenset({HOST}), limits=Limits(rate=0)))
+    service = Service(memory, Settings(frozenset({HOST}), limits=limits))
     app = application(service, page.routes(service, every=0.001))
     with TestClient(app, base_url=f"http://{HOST}") as client:
         yield Visitor(memory, client)

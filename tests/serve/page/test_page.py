@@ -14,6 +14,7 @@ from story import EVIL, QUESTION, SHOP
 from memento import Source
 from memento.resident import tokens
 from memento.serve import page
+from memento.serve.limits import Limits
 from memento.serve.page import door, graph, views
 
 ASKED = f"/?q={quote(QUESTION)}"
@@ -575,3 +576,31 @@ def test_what_a_program_asks_is_shown(visitor, memory):
     assert "by agent" in shown
     assert "not to be noted" not in shown
     assert "sister" not in visitor.get("/?ns=acme").text
+
+
+@pytest.mark.parametrize(
+    ("limits", "status", "why"),
+    [
+        (Limits(rate=0.001, burst=1), 429, "calls a second"),
+        (Limits(rate=0, seconds=1e-6), 504, "the page"),
+    ],
+)
+def test_who_must_wait_is_told_by_a_page(visitor, status, why):
+    """Too many calls, or no answer in time: a page says so, and leads to what was asked for."""
+    answers = [visitor.get("/timeline?scope=home") for _ in range(2)]
+    assert answers[1].status_code == status
+    assert answers[1].headers["content-type"].startswith("text/html")
+    assert "default-src 'none'" in answers[1].headers["content-security-policy"]
+    assert why in answers[1].text
+    assert 'href="/timeline?scope=home"' in answers[1].text
+
+
+def test_an_undone_correction_leads_back_to_what_holds_again(visitor, told):
+    """Not to the page of the correction, which is forgotten by then; a redo leads there again."""
+    now = told["now"]
+    page = visitor.post(f"/do/correct/{now.id}", f"/m/{now.id}", text="Rami drinks water.")
+    for active in (now.text, "Rami drinks water."):
+        number = re.search(r'name="change" value="(\d+)"', page.text.split('id="toasts"')[1])[1]
+        page = visitor.post("/undo", page.url.path, change=number)
+        assert active in page.text.split("<h1")[1].split("</h1>")[0]
+        assert visitor.memory.get(page.url.path.removeprefix("/m/")).status == "active"
