@@ -388,8 +388,9 @@ class MemoryManager(Part):
     ) -> Observation:
         """Store a conversation turn and learn from what the user says.
 
-        The turns are stored the same way as with ``keep``. Statements worth remembering in the user's messages
-        become memories: facts about the user, preferences, rules, corrections, decisions and plans.
+        The turns are stored the same way as with ``keep``. Statements worth remembering in the
+        user's messages become memories: facts about the user, preferences, rules, corrections,
+        decisions and plans.
         Each memory keeps the user's wording and has the turn as its parent. A new value for a slot
         supersedes the old one. To undo everything that a call learned, pass ``Observation.change``
         to ``undo``.
