@@ -89,7 +89,11 @@ class Machine:
         if self.process.returncode is not None:
             return self.process.returncode
         self.process.send_signal(signal.SIGTERM)
-        status = self.process.wait(60)
+        try:
+            status = self.process.wait(MOST_SECONDS)
+        except subprocess.TimeoutExpired:  # the exit status tells; the store is looked at anyway
+            self.process.kill()
+            status = self.process.wait()
         self._log.close()
         return status
 

@@ -388,8 +388,9 @@ class MemoryManager(Part):
     ) -> Observation:
         """Store a conversation turn and learn from what the user says.
 
-        The turns are stored as with ``keep``. Statements worth remembering in the user's messages
-        become memories: facts about the user, preferences, rules, corrections, decisions and plans.
+        The turns are stored the same way as with ``keep``. Statements worth remembering in the
+        user's messages become memories: facts about the user, preferences, rules, corrections,
+        decisions and plans.
         Each memory keeps the user's wording and has the turn as its parent. A new value for a slot
         supersedes the old one. To undo everything that a call learned, pass ``Observation.change``
         to ``undo``.
@@ -1083,7 +1084,7 @@ class MemoryManager(Part):
 
     @property
     def slots(self) -> Slots:
-        """Methods for keys that have one value at a time: their history and conflicts."""
+        """Methods for inspecting the history and conflicts of single-valued keys."""
         return slots.Slots(self._view)
 
     @property

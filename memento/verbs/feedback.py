@@ -137,7 +137,7 @@ class Feedback(Part):
 
         A hit counts as used if the answer repeats at least half of the words that distinguish it
         from the other hits, and at least two words or one number, identifier or name. If any hit
-        was used, the others among the first five count as ignored.
+        was used, the unused hits among the first five count as ignored.
 
         Args:
             retrieval: The result of ``retrieve`` that was shown to the model.

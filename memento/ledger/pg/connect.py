@@ -191,7 +191,11 @@ _KINDS: tuple[tuple[type[Exception], type[StoreError], str], ...] = (
         "this user lacks the required permission; nothing was written",
     ),
     (PoolTimeout, StoreBusy, "no connection became available; try again, or raise max_connections"),
-    (errors.LockNotAvailable, StoreBusy, "another process is writing; try again"),
+    (
+        errors.LockNotAvailable,
+        StoreBusy,
+        "a reader is using a table that is to be cleared; try again",
+    ),
     (errors.DeadlockDetected, StoreBusy, "another process is writing; try again"),
     (psycopg.OperationalError, StoreBusy, "the server cannot be reached; try again"),
 )

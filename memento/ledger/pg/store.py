@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import psycopg
-from psycopg import errors, sql
+from psycopg import sql
 from psycopg_pool import ConnectionPool
 
 from memento.base import layout
@@ -74,9 +74,9 @@ _TABLES = (
     " FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid"
     " WHERE indisprimary AND relnamespace = to_regnamespace(quote_ident($1))"
 )
-_HURRY = "SET LOCAL lock_timeout = '100ms'"
+_HURRY = "SET LOCAL lock_timeout = '50ms'"
 """While a lock on a whole table is waited for, all its readers wait, too."""
-_HELD = "a reader is still using an earlier state; the tables cannot be cleared yet"
+_HELD = "a reader is using an earlier state; the tables cannot be cleared yet"
 _NAME = "store id"
 """Name in ``meta`` of the name of this store in the folder of derived files."""
 
@@ -223,22 +223,19 @@ class PgLedger:
         return self.read(lambda session: session.words.intact())
 
     def compact(self) -> None:
-        try:
-            with self._lend() as connection:
-                connection.execute(f"VACUUM (FREEZE) {self._named}.meta")
-                if connection.execute(_IS_PAST.format(self._named)).fetchone() == (False,):
-                    raise StoreBusy(self.shown, _HELD)
-                tables = connection.execute(_TABLES, (self._schema, WHOLE_BYTES)).fetchall()
-                for table, index, is_small in tables:
-                    connection.execute(f"VACUUM (FREEZE, INDEX_CLEANUP ON, ANALYZE) {table}")
-                    if is_small:
-                        with connection.transaction():
-                            connection.execute(_HURRY)
-                            connection.execute(f"CLUSTER {table} USING {index}")
-        except errors.LockNotAvailable as error:
-            raise StoreBusy(self.shown, _HELD) from error
-        except Error as error:
-            raise explain(self.shown, error) from error
+        with self.claimed(["clear the tables"]) as mine, self._lend() as connection:
+            if not mine:
+                raise StoreBusy(self.shown, "another process is clearing the tables")
+            connection.execute(f"VACUUM (FREEZE) {self._named}.meta")
+            if connection.execute(_IS_PAST.format(self._named)).fetchone() == (False,):
+                raise StoreBusy(self.shown, _HELD)
+            tables = connection.execute(_TABLES, (self._schema, WHOLE_BYTES)).fetchall()
+            for table, index, is_small in tables:
+                connection.execute(f"VACUUM (FREEZE, INDEX_CLEANUP ON, ANALYZE) {table}")
+                if is_small:
+                    with connection.transaction():
+                        connection.execute(_HURRY)
+                        connection.execute(f"CLUSTER {table} USING {index}")
 
     def fold_log(self, seconds: float) -> bool:  # noqa: ARG002 - see ``contract``
         return True  # the server's log is the server's

@@ -6,6 +6,7 @@ import postgres
 import pytest
 
 from memento import MemoryManager
+from memento.errors import StoreBusy
 from memento.ledger.pg import store
 
 psycopg = pytest.importorskip("psycopg")
@@ -79,9 +80,19 @@ def test_a_reader_in_the_way_is_named_and_waited_for(memory, connection, address
         reader.execute(hold)
         receipt = memory.store.erase(f"id-{CANARY}", timeout=0)
         assert list(receipt.pending) == ["ledger"]
-        assert "earlier state" in receipt.pending["ledger"]
+        assert "a reader is using" in receipt.pending["ledger"]
         assert [one.check for one in memory.store.doctor() if not one.ok] == ["erasure"]
         assert found(connection)
         assert memory.retrieve("plain note", k=3)
     assert memory._engine._eraser.wait(60) == {}
     assert found(connection) == []
+
+
+def test_one_process_at_a_time_clears(memory):
+    """Others leave it to that one, since each holds up the readers for a moment."""
+    ledger = memory._engine.ledger
+    with ledger.claimed(["clear the tables"]) as mine:
+        assert mine
+        with pytest.raises(StoreBusy, match="another process is clearing"):
+            ledger.compact()
+    ledger.compact()
