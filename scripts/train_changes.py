@@ -6,11 +6,11 @@
 
 The model is all-MiniLM-L6-v2 with a head of two classes on its first token. It reads an earlier and
 a later statement of one person, and tells whether the later one changes the earlier one. It is
-trained on the pairs of ``training/changes`` and on the changes of the voices of ``training/voices``
-whose numbers leave 2, 3 or 4 after division by 5, each among the statements that are nearest to it.
-In a pair of people's statements on one topic, half are changes; in a store, nearly none of the
-statements near to a new one is changed by it. So each later statement is also read with earlier
-ones that it does not change: the nearest of its own voice, or the nearest of other people.
+trained on the pairs and diaries of ``training/changes`` and on the changes of the voices of
+``training/voices`` whose numbers leave 2, 3 or 4 after division by 5, each among the statements
+that are nearest to it. In the pairs, half are changes; in a store, nearly none of the statements
+near to a new one is changed by it. So each later statement is also read with earlier ones that it
+does not change: the nearest of its own voice or diary, or the nearest of other people.
 
 The word embeddings stay as they are, so that the built file takes them from ``model.onnx`` beside
 it. Training adds in an order that depends on the machine, so a second run gives other weights of
@@ -52,9 +52,9 @@ WARM = 0.06
 """Share of the steps in which the rate rises."""
 SMOOTH = 0.02
 NEAR = 8
-"""So many of the nearest earlier statements of its voice are read with a later one."""
+"""So many of the nearest earlier statements of its person are read with a later one."""
 OTHERS = 6
-"""Pairs of a voice without a change for each one with a change."""
+"""Pairs of later statements that change nothing, for each pair that is a change."""
 STRANGE, FROM = 2, 40
 """Earlier statements of other people that each change of ``training/changes`` is read with, besides
 any one, and the number of nearest ones from which they are drawn."""
@@ -111,24 +111,39 @@ def written() -> list[Pair]:
     ]
 
 
-def of_voices(encoder: Encoder) -> Iterator[list[Pair]]:
-    """Yield for each later statement of a voice its pairs with the nearest earlier ones."""
+def told(encoder: Encoder) -> Iterator[list[Pair]]:
+    """Yield for each later statement of a voice or a diary its pairs with the nearest earlier."""
     for path in sorted((DATA / "voices" / "labels").glob("v*.jsonl")):
         if int(path.stem[1:]) % 5 in TRAINED:
-            yield from _of_voice(path, encoder)
+            yield from _near(*_of_voice(path), encoder)
+    for path in sorted((DATA / "changes").glob("n*.jsonl")):
+        rows = [*map(json.loads, path.read_text(encoding="utf-8").splitlines())]
+        said = [(str(row["n"]), row["text"]) for row in rows]
+        changes = [(str(of), at) for at, row in enumerate(rows) for of in row["changes"]]
+        yield from _near(said, changes, encoder)
 
 
-def _of_voice(path: Path, encoder: Encoder) -> Iterator[list[Pair]]:
+Said = list[tuple[str, str]]
+"""Statements in order, each with the name of its turn."""
+Changed = list[tuple[str, int]]
+"""The turn that a statement changes, and the place of the statement."""
+
+
+def _of_voice(path: Path) -> tuple[Said, Changed]:
     rows = map(json.loads, (path.parents[1] / path.name).read_text(encoding="utf-8").splitlines())
     dates = {f"{row['chat']}.{row['turn']}": row["date"] for row in rows if "turn" in row}
     labels = [*map(json.loads, path.read_text(encoding="utf-8").splitlines())]
     labels.sort(key=lambda label: dates[f"{label['chat']}.{label['turn']}"])
-    said: list[tuple[str, str]] = []  # the turn, and the statement
-    changes: list[tuple[str, int]] = []  # the changed turn, and the place of the later statement
+    said: Said = []
+    changes: Changed = []
     for label in labels:
         changes += [(one["of"], len(said) + one["span"]) for one in label["changes"]]
         turn = f"{label['chat']}.{label['turn']}"
         said += [(turn, span["text"]) for span in label["spans"]]
+    return said, changes
+
+
+def _near(said: Said, changes: Changed, encoder: Encoder) -> Iterator[list[Pair]]:
     vectors = encoder.vectors([text for _, text in said])
     cosines = vectors @ vectors.T
     changed = set()
@@ -224,14 +239,14 @@ def trained(source: Path, quick: bool) -> Judge:
     torch.manual_seed(SEED)
     chance = random.Random(SEED)  # noqa: S311 - it only has to be repeatable
     encoder = Encoder(source)
-    pairs, told = written(), [*of_voices(encoder)]
+    pairs, near = written(), [*told(encoder)]
     if quick:
-        pairs, told = pairs[::20], told[::20]
+        pairs, near = pairs[::20], near[::20]
     vectors = encoder.vectors([one.older for one in pairs])
     asked = encoder.vectors([one.newer for one in pairs])
     nearest = np.argsort(-(asked @ vectors.T), axis=1)[:, :FROM]
-    changed = [one for near in told if any(pair.changes for pair in near) for one in near]
-    idle = [one for near in told if not any(pair.changes for pair in near) for one in near]
+    changed = [one for some in near if any(pair.changes for pair in some) for one in some]
+    idle = [one for some in near if not any(pair.changes for pair in some) for one in some]
     count = min(len(idle), OTHERS * sum(one.changes for one in changed))
 
     def epoch() -> list[Encoded]:

@@ -23,8 +23,8 @@ NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
 """Turns off the telemetry of onnxruntime, which is on by default in its builds for Linux.
 onnxruntime reads it on import. Source: Privacy.md in the onnxruntime package."""
 REPAIR = (
-    "reinstall agent-memento, or build the folder with scripts/build_minilm.py (the reader: "
-    "scripts/train_reader.py)"
+    "reinstall agent-memento, or build the folder with scripts/build_minilm.py (the readers: "
+    "scripts/train_reader.py and scripts/train_changes.py)"
 )
 
 

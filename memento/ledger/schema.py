@@ -151,7 +151,7 @@ CREATE INDEX associations_by_stamp ON associations (src >> {SEQ_BITS}, stamp);
 """A seal is a digest to notice damage, see ``rows.seal_of``. ``links_in_conflict`` has the flagged
 pairs, so that an answer without any does not look for them. The other tables are derived:
 ``claims`` of statements, as hashes by which those that may conflict are found; ``successions``,
-statements that say that something ended, each with earlier ones that speak of it; ``associations``
+earlier statements, each with a later one that changes it; ``associations``
 between memories that are used together, which the read path follows by their stamp."""
 
 _USE = f"""

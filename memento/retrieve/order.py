@@ -30,11 +30,11 @@ T = TypeVar("T")
 
 _FRAME = 0.5  # share of common words in two statements that differ only in their object
 _FRAME_WORDS = 2
-_NEAR, _DEPTH = 0.6, 8
-"""Share of an earlier statement's score that a statement that ended it needs, and how many best
-candidates are compared."""
+_NEAR, _DEPTH = 0.4, 8
+"""Share of a statement's score that the one that changed it needs to be placed before it, and how
+many best candidates are compared."""
 _LOOKED_FOR = ("exact", "calendar", "said_date", "speaker", "form")
-"""Evidence of which the later statement needs at least as much."""
+"""Evidence of which it needs at least as much."""
 _ASKED = ("exact", "calendar", "said_date", "speaker", "when", "digit")  # what a query asks for
 
 
@@ -336,17 +336,24 @@ def _newer(look: Look) -> Rule | None:
     return changes.first if query.former is None else changes.last
 
 
-def _later(look: Look) -> Rule | None:
-    later = look.changes
-    if not len(later.former) or look.query.only_time:
+def _changed(look: Look) -> Rule | None:
+    changes, query = look.changes, look.query
+    if not len(changes.former) or query.only_time:
         return None
-    pairs = set(zip(later.former.tolist(), later.heir.tolist(), strict=True))
+    pairs = set(zip(changes.former.tolist(), changes.heir.tolist(), strict=True))
+    past = query.former is not None
+    if past:  # the older one is asked for
+        pairs = {(newer, older) for older, newer in pairs}
 
-    def goes_first(newer: Candidate, older: Candidate) -> bool:
-        return (older.row, newer.row) in pairs
+    def goes_first(wanted: Candidate, other: Candidate) -> bool:
+        near = (other.row, wanted.row) in pairs and wanted.score >= _NEAR * other.score
+        return near and all(
+            wanted.terms.get(name, 0) >= other.terms.get(name, 0) for name in _LOOKED_FOR
+        )
 
     def first(ranked: Sequence[Candidate], _said: Mapping[int, Said]) -> list[Candidate]:
-        best = promoted(ranked[:_DEPTH], {older for older, _ in pairs}, goes_first, noted=True)
+        may_yield = {row for row, _ in pairs}
+        best = promoted(ranked[:_DEPTH], may_yield, goes_first, noted=not past)
         return in_places(best, ranked)
 
     return first
@@ -372,9 +379,9 @@ RULES: tuple[tuple[str, str, Callable[[Look], Rule | None]], ...] = (
         _newer,
     ),
     (
-        "what was noted to end an earlier statement first",
-        "changes.py: 109 of 177 changes are seen, without it 103",
-        _later,
+        "what the reader of changes noted to change an earlier statement first",
+        "changes.py --pairs: of 151 changes the newer one is first for 108, before it for 43",
+        _changed,
     ),
     (
         "of two that conflict, the one that stands higher first",

@@ -14,7 +14,7 @@ from memento.errors import EmbedderError
 from memento.observe import changes
 from memento.observe.changes import ChangeReader
 
-PAIR = "I live in Leeds", "We moved to Porto last month"
+PAIR = "I live in Leeds", "Moved to Porto last month"
 
 
 @pytest.fixture

@@ -580,6 +580,7 @@ def test_chroma_answers_in_a_large_store(open_memory, monkeypatch, tmp_path):
     memory = open_memory(tmp_path / "store", embedder=HashEmbedder(8))
     memory.add_many([{"text": text(n), "tier": "long"} for n in range(600)])
     ready(memory)
+    asked.clear()  # the notes were compared with each other
     for count in range(1, 4):
         assert len(memory.retrieve(f"the lamp of day {count}", record=False)) == 5
         assert len(asked) == count
