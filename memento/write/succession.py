@@ -27,7 +27,7 @@ BITE = 8
 MOST_WAITING = 1_000
 """Maximum number of new vectors of a namespace that are compared; of a larger load, the newest."""
 _NEAREST = 4
-"""Maximum number of earlier notes that are read with a new one, 2 ms each. Of 675 changes of people,
+"""Maximum number of earlier notes that are read with a new one, 2 ms each. Of 675 changes,
 the changed note is among the four nearest for 70 %."""
 CHANGES_AT = 0.5
 """Minimum probability that a statement changes an earlier one. At 0.8, 112 of 151 changes of
