@@ -42,6 +42,7 @@
     └── MissingExtra            an optional dependency is not installed
 
 Each error provides its details as attributes, and its message says what to do next.
+A client of a service receives the attributes that the class annotates.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -72,6 +73,9 @@ class InvalidInput(MementoError, ValueError):
         problem: Description of the fault, and of the values that are accepted.
     """
 
+    field: str
+    problem: str
+
     def __init__(self, field: str, problem: str) -> None:
         super().__init__(f"{field}: {problem}")
         self.field = field
@@ -95,6 +99,8 @@ class AmbiguousId(InvalidInput):
         ids: The first 10 of the matching ids.
     """
 
+    ids: tuple[str, ...]
+
     def __init__(self, short: str, ids: Sequence[str]) -> None:
         listed = ", ".join(ids[:_MOST_IDS]) + (" ..." if len(ids) > _MOST_IDS else "")
         problem = f"{short!r} matches several memories: {listed}; specify more of the first"
@@ -108,6 +114,8 @@ class InvalidSetting(InvalidInput):
     Attributes:
         source: The file, or ``environment``.
     """
+
+    source: str
 
     def __init__(self, source: str, field: str, problem: str) -> None:
         super().__init__(field, problem)
@@ -129,6 +137,8 @@ class SecretFound(InvalidInput):
         kinds: Number of secrets found, by kind; never the secrets themselves.
     """
 
+    kinds: dict[str, int]
+
     def __init__(self, field: str, found: Mapping[str, int], advice: str = _LEAVE_OUT) -> None:
         listed = ", ".join(f"{count} {kind}" for kind, count in sorted(found.items()))
         super().__init__(field, f"contains secrets ({listed}); {advice}")
@@ -149,6 +159,8 @@ class NotFound(MementoError, LookupError):
     exists.
     """
 
+    memory_id: str
+
     def __init__(self, memory_id: str) -> None:
         super().__init__(f"no memory {memory_id!r} in this namespace")
         self.memory_id = memory_id
@@ -156,6 +168,8 @@ class NotFound(MementoError, LookupError):
 
 class IdConflict(MementoError):
     """The id passed to ``add`` already belongs to a memory with different content."""
+
+    memory_id: str
 
     def __init__(self, memory_id: str) -> None:
         super().__init__(
@@ -172,6 +186,9 @@ class ChangedSince(MementoError):
         memory_id: The memory.
         version: Its current version, see ``Memory.version``.
     """
+
+    memory_id: str
+    version: int
 
     def __init__(self, memory_id: str, version: int) -> None:
         super().__init__(
@@ -193,6 +210,8 @@ class TurnErased(MementoError):
         ids: The ids of the turns.
     """
 
+    ids: frozenset[str]
+
     def __init__(self, ids: Iterable[str]) -> None:
         self.ids = frozenset(ids)
         turns = "turn was" if len(self.ids) == 1 else "turns were"
@@ -206,6 +225,9 @@ class LockedMemory(MementoError):
         memory_id: The memory.
         level: Level of the lock: ``user`` or ``promoted``.
     """
+
+    memory_id: str
+    level: str
 
     def __init__(self, memory_id: str, level: str) -> None:
         why = {"promoted": "; only the user may replace it"}.get(level, "")
@@ -224,6 +246,8 @@ class TooManyLocks(MementoError):
         limit: The limit.
     """
 
+    limit: int
+
     def __init__(self, limit: int) -> None:
         problem = "memories are already locked, which is the maximum; unlock some first"
         super().__init__(f"{limit} {problem}")
@@ -238,6 +262,9 @@ class NothingToUndo(MementoError):
         problem: Why it cannot be undone.
     """
 
+    change: int | None
+    problem: str
+
     def __init__(self, change: int | None, problem: str) -> None:
         super().__init__(problem)
         self.change = change
@@ -250,6 +277,8 @@ class StoreError(MementoError):
     Attributes:
         path: The file or folder concerned.
     """
+
+    path: Path
 
     def __init__(self, path: Path | str, problem: str) -> None:
         super().__init__(f"{path}: {problem}")
@@ -270,6 +299,9 @@ class StoreFromTheFuture(StoreError):
         found: Schema version of the file.
         known: Newest schema version that this version supports.
     """
+
+    found: int
+    known: int
 
     def __init__(self, path: Path | str, found: int, known: int) -> None:
         reads = f"this version of memento supports schemas up to {known}; upgrade agent-memento"
@@ -293,6 +325,9 @@ class StoreGone(StoreError):
         root: The store folder.
         happened: The file, and whether it was removed, moved or replaced.
     """
+
+    root: Path
+    happened: str
 
     def __init__(self, root: Path | str, happened: str) -> None:
         super().__init__(
@@ -319,6 +354,9 @@ class CommitUnknown(StoreError):
         transaction: The server's number of the transaction, for ``pg_xact_status``.
         ids: Ids of the memories that the call would have added, if any.
     """
+
+    transaction: str
+    ids: tuple[str, ...]
 
     def __init__(self, path: Path | str, transaction: str, ids: Sequence[str] = ()) -> None:
         super().__init__(
@@ -356,6 +394,9 @@ class ArchiveFromTheFuture(StoreError):
         known: Newest format that this version supports.
     """
 
+    found: int
+    known: int
+
     def __init__(self, path: Path | str, found: int, known: int) -> None:
         reads = f"this version of memento supports formats up to {known}; upgrade agent-memento"
         super().__init__(path, f"was written in format {found}, but {reads}")
@@ -370,6 +411,9 @@ class MomentUnknown(StoreError):
         moment: The requested moment.
         latest: When the backup was made.
     """
+
+    moment: datetime
+    latest: datetime
 
     def __init__(self, path: Path | str, moment: datetime, latest: datetime) -> None:
         made = f"the backup was made at {latest.isoformat()}"
@@ -393,6 +437,8 @@ class TierUnavailable(MementoError):
         tier: Name of the tier.
     """
 
+    tier: str
+
     def __init__(self, tier: str, problem: str) -> None:
         super().__init__(f"{tier} tier unavailable: {problem}")
         self.tier = tier
@@ -414,6 +460,9 @@ class EmbeddingMismatch(EmbedderError):
         given: Identity of the embedder in use.
     """
 
+    stored: str
+    given: str
+
     def __init__(self, stored: str, given: str) -> None:
         super().__init__(
             f"the stored vectors come from {stored}, but the embedder in use is {given}; run "
@@ -434,6 +483,11 @@ class SynthesisFailed(MementoError):
         tokens_out: Number of tokens received, as reported by the server.
     """
 
+    reason: str
+    calls: int
+    tokens_in: int
+    tokens_out: int
+
     def __init__(
         self, reason: str, problem: str, *, calls: int = 0, tokens_in: int = 0, tokens_out: int = 0
     ) -> None:
@@ -450,6 +504,8 @@ class BudgetSpent(SynthesisFailed):
     Attributes:
         limit: Name of the setting that was reached, such as ``calls_a_day``.
     """
+
+    limit: str
 
     def __init__(self, limit: str, most: float) -> None:
         super().__init__(
@@ -471,6 +527,8 @@ class NotAllowed(ServiceError):
         known: Whether the service knows the token.
     """
 
+    known: bool
+
     def __init__(self, problem: str, *, known: bool = True) -> None:
         super().__init__(problem)
         self.known = known
@@ -483,6 +541,9 @@ class TooMuch(ServiceError):
         limit: The limit, such as ``body`` or ``calls``.
         wait: Seconds after which to retry; None if retrying does not help.
     """
+
+    limit: str
+    wait: float | None
 
     def __init__(self, limit: str, problem: str, wait: float | None = None) -> None:
         super().__init__(problem)
@@ -504,6 +565,8 @@ class MissingExtra(MementoError, ImportError):
     Attributes:
         extra: Name of the extra that installs it.
     """
+
+    extra: str
 
     def __init__(self, extra: str, package: str) -> None:
         super().__init__(f"{package} is not installed; run: pip install 'agent-memento[{extra}]'")

@@ -306,7 +306,7 @@ def test_a_short_block_still_names_an_untrusted_source() -> None:
 def test_a_budget_that_holds_nothing_is_reported(caplog) -> None:
     """An empty block although something was found is a warning in the log."""
     assert render([memory("x" * 50)], nonce=NONCE, tokens=20) == ""
-    assert "fits into a prompt of 20 tokens" in caplog.text
+    assert "fits in a prompt of 20 tokens" in caplog.text
 
 
 def test_only_the_memories_shown_are_named() -> None:

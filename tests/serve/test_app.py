@@ -1,6 +1,7 @@
 """The service answers calls as the manager does, and refuses what it must."""
 
 import json
+import re
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -227,6 +228,8 @@ def test_every_error_has_a_status_and_comes_back(memory):
     }
     assert len(kinds()) > 35
     for name, kind in kinds().items():
+        documented = re.findall(r"(?m)^ {8}(\w+): ", kind.__doc__ or "")
+        assert set(documented) <= hints_of(kind).keys(), f"{name}: annotate what crosses the wire"
         error = made.get(name) or blank(kind)
         assert 400 <= status_of(error) < 600
         told = json.loads(json.dumps(problem_of(error, whole=True)))

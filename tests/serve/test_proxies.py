@@ -152,7 +152,8 @@ def test_a_fault_is_found_in_the_log(tmp_path):
 
     place, log = tmp_path / "s", tmp_path / "log"
     broken = (
-        "import memento; memento.MemoryManager.list = None; from memento.cli import main; main()"
+        "import memento.aio; memento.MemoryManager.list = None; from memento.cli import main;"
+        " main()"
     )
     words = ["serve", "--root", str(tmp_path / "store"), "--embedder", "none"]
     command = [sys.executable, "-c", broken, *words, "--listen", f"unix:{place}"]

@@ -229,12 +229,15 @@ EXCEPTIONS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "cannot represent (bytes": (lambda s: _got(s, {"a": b"x"}), InvalidInput),
     "non-finite numbers": (lambda s: _got(s, {"a": float("nan")}), InvalidInput),
     "keys that are not strings": (lambda s: _got(s, {1: 2}), InvalidInput),
-    "Characters that no database can store": (lambda s: _got(s, {"a": "\0"}), InvalidInput),
-    "that no database can store": (
+    "Characters that cannot be stored in a database": (
+        lambda s: _got(s, {"a": "\0"}),
+        InvalidInput,
+    ),
+    "that cannot be stored in a database": (
         lambda s: s.put(("a",), "\0", {}) or s.get(("a",), "\0").key,
         InvalidInput,
     ),
-    "no database can store and": (lambda s: _got(s, {"a": "\ud800"}), InvalidInput),
+    "cannot be stored in a database and": (lambda s: _got(s, {"a": "\ud800"}), InvalidInput),
     "at most `Config.limits.metadata_bytes`": (
         lambda s: _got(s, {"a": "x" * 1_100_000}),
         InvalidInput,

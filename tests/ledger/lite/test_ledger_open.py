@@ -287,7 +287,7 @@ class TestMounted:
         fill(small_disk / "filler")
         memory.close()
         assert memory.store.closed
-        assert "without log and snapshot" in caplog.text
+        assert "without writing the access log and the snapshot" in caplog.text
         (small_disk / "filler").unlink()
         assert len(open_memory(small_disk / "store").sessions.recent()) == 1
 

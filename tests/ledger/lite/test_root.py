@@ -85,7 +85,7 @@ def test_a_store_beside_other_files_is_opened_and_keeps_its_mode(folder, open_me
     folder.chmod(0o755)
     assert [one.text for one in open_memory(folder).list()] == ["kept"]
     assert folder.stat().st_mode & 0o777 == 0o755
-    assert "is left so" in caplog.text
+    assert "its mode was not changed" in caplog.text
 
 
 def test_a_folder_of_another_user_is_refused(folder, monkeypatch):
