@@ -7,6 +7,7 @@ full-text indexing, summing up uses and verdicts, freeing disk space, and finish
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import deque
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from memento.base.lazy import later
 from memento.config import Auto, Config
+from memento.errors import EmbedderError
 from memento.ledger import erasure, memories, namespaces, past
 from memento.ledger.contract import Ledger, Moment, Rules, Session, Work
 from memento.ledger.rows import Row
@@ -37,6 +39,8 @@ else:
     run = later("memento.sleep.run")
     settling = later("memento.write.settling")
     succession = later("memento.write.succession")
+
+log = logging.getLogger(__name__)
 
 CHECKPOINT_BYTES = 4 * 1024 * 1024
 """Size of the write-ahead log from which it is checkpointed."""
@@ -64,6 +68,8 @@ TURN_SECONDS = 0.1
 """Seconds of a turn, after which no further batch is started; there is at least one."""
 QUIET_SECONDS = 0.25
 """Seconds for which statements are compared in a quiet moment, before looking for other work."""
+UNREADABLE_SECONDS = 60.0
+"""Seconds after which a model that could not be read is tried again."""
 UNFOLDED = 524_288
 """Maximum number of bytes by which folding the log may make the file grow: on a full disk the
 reserve pays, of which this is half."""
@@ -388,6 +394,7 @@ class Changes:
         self.fresh: set[int] = set()
         """Namespaces that got vectors since they were last compared."""
         self._turn = threading.Lock()
+        self._tries_from = -inf  # the model could not be read; when it is tried again
 
     def compare(self, *, gives_way: bool = True, seconds: float = QUIET_SECONDS) -> bool:
         """Compare the memories of new vectors, a few at a time.
@@ -397,23 +404,35 @@ class Changes:
             seconds: Time after which no further few are started; ``inf`` for no limit.
 
         Returns:
-            Whether it stopped because the time was over, so that it could go on at once.
+            Whether it stopped because the time was over, so that it could go on at once. If the
+            model cannot be read, that is logged, and tried again later.
         """
-        until = time.monotonic() + seconds
-        if not self._compares or not self.fresh:
+        began = time.monotonic()
+        until = began + seconds
+        if not self._compares or not self.fresh or began < self._tries_from:
             return False
         if not self._turn.acquire(timeout=0 if gives_way else min(seconds, threading.TIMEOUT_MAX)):
             return not gives_way
         try:
             while self.fresh and not (gives_way and self._others_go_first()):
-                if time.monotonic() >= until:
-                    return True
+                now = time.monotonic()
+                if now < self._tries_from or now >= until:
+                    return now >= until
                 ns = self.fresh.pop()
-                if succession.compare_next(self._ledger, ns, self._earlier):
+                if self._compare_some(ns):
                     self.fresh.add(ns)
         finally:
             self._turn.release()
         return False
+
+    def _compare_some(self, ns: int) -> bool:
+        """Compare a few notes of a namespace; return whether more wait."""
+        try:
+            return succession.compare_next(self._ledger, ns, self._earlier)
+        except EmbedderError as error:
+            log.warning("notes are not compared with earlier ones: %s", error)
+            self._tries_from = time.monotonic() + UNREADABLE_SECONDS
+            return True
 
     def _others_go_first(self) -> bool:
         return self._traffic.busy() or self._traffic.streaming()

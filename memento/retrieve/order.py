@@ -347,8 +347,11 @@ def _changed(look: Look) -> Rule | None:
 
     def goes_first(wanted: Candidate, other: Candidate) -> bool:
         near = (other.row, wanted.row) in pairs and wanted.score >= _NEAR * other.score
-        return near and all(
-            wanted.terms.get(name, 0) >= other.terms.get(name, 0) for name in _LOOKED_FOR
+        judged = wanted.judged or other.judged  # verdicts outweigh what a model reads
+        return (
+            near
+            and not judged
+            and all(wanted.terms.get(name, 0) >= other.terms.get(name, 0) for name in _LOOKED_FOR)
         )
 
     def first(ranked: Sequence[Candidate], _said: Mapping[int, Said]) -> list[Candidate]:

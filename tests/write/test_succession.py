@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from memento import Config, MemoryManager
 from memento.claims.settings import Conflicts
+from memento.errors import EmbedderError
 from memento.write import succession
 
 BEFORE, AFTER = "My line manager is Ottilie Kern", "Ottilie has retired, Benno runs it all now"
@@ -167,3 +170,32 @@ def test_nothing_is_compared_if_comparing_is_off(tmp_path, clock, reader):
     with MemoryManager(tmp_path / "store", clock=clock, config=settings) as memory:
         told(memory, "I keep bees", "The bees are gone")
     assert reader.read == []
+
+
+def test_a_model_that_cannot_be_read_holds_nothing_up(memory, monkeypatch, caplog):
+    """It is tried again later; adding, embedding and finding go on."""
+    changes = memory._engine.background.changes
+
+    def unreadable():
+        raise EmbedderError("changes.onnx: cannot be read")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(succession.ChangeReader, "load", unreadable)
+        old, new = told(memory, BEFORE, AFTER)
+        assert memory.flush(wait=True)
+        assert "cannot be read" in caplog.text
+        assert memory._engine.indexer.trouble == {}
+    assert pairs_of(memory) == []
+    changes._tries_from = 0
+    memory.flush(wait=True)
+    assert pairs_of(memory) == [(old, new)]
+
+
+def test_a_verdict_outweighs_what_the_model_reads(memory, clock):
+    """A statement that was rated harmful takes no place."""
+    old, new = told(memory, BEFORE, AFTER)
+    assert memory.retrieve("line manager", k=5)[0].id == new
+    clock.advance(timedelta(hours=1))
+    memory.feedback.rate(new, verdict="harmful")
+    memory.flush(wait=True)
+    assert memory.retrieve("line manager", k=5)[0].id == old

@@ -224,6 +224,7 @@ class TestSearch:
         store.batch(
             [PutOp(("a",), str(n), {"text": f"tea number {n}", "n": n}) for n in range(450)]
         )
+        store._memory.flush(wait=True)  # nothing is compared or embedded between the pages
         whole = keys(store.search(("a",), query="tea number 7", filter=condition, limit=1000))
         paged = [
             key for at in range(0, 455, 7) for key in
