@@ -88,6 +88,7 @@ class Bench:
             waiting=lambda: bool(self.ledger.read(lambda c: c.words.behind())),
             aside=self.took.append,
             housekeeping=self.kept_house.set,
+            embedded=set().update,
             busy=lambda: bool(self.queries),
             streaming=lambda: self.stream,
             config=options["config"],
