@@ -415,7 +415,9 @@ class Changes:
             Whether it stopped because the time was over, so that it could go on at once.
         """
         until = time.monotonic() + seconds
-        if not self._compares or not self.fresh or time.monotonic() < self._tries_at:
+        if not self._compares or not self.fresh:
+            return False
+        if gives_way and time.monotonic() < self._tries_at:
             return False
         if not self._turn.acquire(timeout=0 if gives_way else min(seconds, threading.TIMEOUT_MAX)):
             return not gives_way
@@ -423,7 +425,7 @@ class Changes:
             while self.fresh and not (gives_way and self._others_go_first()):
                 ns = self.fresh.pop()
                 if not self._compare_some(ns):
-                    if time.monotonic() < self._tries_at:
+                    if self._trouble:
                         break
                     continue
                 self.fresh.add(ns)
@@ -439,15 +441,17 @@ class Changes:
         Nothing else waits for the model or the embedder: if one does not work, the namespace waits.
         """
         try:
-            return succession.compare_next(self._ledger, ns, self._earlier)
-        except BaseException as error:
+            more = succession.compare_next(self._ledger, ns, self._earlier)
+        except BaseException as error:  # whatever it is, the namespace still waits
             self.fresh.add(ns)
             if not isinstance(error, (EmbedderError, InvalidInput, MissingExtra)):
                 raise
             if str(error) != self._trouble:
                 log.warning("what statements change is not noted: %s", error)
             self._trouble, self._tries_at = str(error), time.monotonic() + AGAIN_SECONDS
-        return False
+            return False
+        self._trouble, self._tries_at = "", -inf
+        return more
 
     def _others_go_first(self) -> bool:
         return self._traffic.busy() or self._traffic.streaming()

@@ -187,8 +187,6 @@ def test_a_damaged_model_holds_nothing_else_up(memory, monkeypatch, caplog):
         assert memory._engine.indexer.trouble == {}
         assert memory.retrieve("line manager").missing == {}
         assert caplog.text.count("changes.onnx is damaged") == 1
-    monkeypatch.setattr(background, "AGAIN_SECONDS", 0)
-    memory._engine.background.changes._tries_at = 0
     assert memory.flush(wait=True)
     assert pairs_of(memory) == [(old, new)]
 
