@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from memento.base.lazy import later
 from memento.config import Auto, Config
-from memento.errors import EmbedderError
+from memento.errors import EmbedderError, InvalidInput, MissingExtra
 from memento.ledger import erasure, memories, namespaces, past
 from memento.ledger.contract import Ledger, Moment, Rules, Session, Work
 from memento.ledger.rows import Row
@@ -40,7 +40,7 @@ else:
     settling = later("memento.write.settling")
     succession = later("memento.write.succession")
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("memento.background")
 
 CHECKPOINT_BYTES = 4 * 1024 * 1024
 """Size of the write-ahead log from which it is checkpointed."""
@@ -68,8 +68,8 @@ TURN_SECONDS = 0.1
 """Seconds of a turn, after which no further batch is started; there is at least one."""
 QUIET_SECONDS = 0.25
 """Seconds for which statements are compared in a quiet moment, before looking for other work."""
-UNREADABLE_SECONDS = 60.0
-"""Seconds after which a model that could not be read is tried again."""
+AGAIN_SECONDS = 60.0
+"""Seconds until changes are looked for again after the model or the embedder did not work."""
 UNFOLDED = 524_288
 """Maximum number of bytes by which folding the log may make the file grow: on a full disk the
 reserve pays, of which this is half."""
@@ -388,13 +388,21 @@ class Changes:
     ``earlier`` finds the earlier notes nearest to one.
     """
 
-    def __init__(self, ledger: Ledger, traffic: Traffic, earlier: Earlier, config: Config) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        traffic: Traffic,
+        earlier: Earlier,
+        config: Config,
+        *,
+        embeds: bool,
+    ) -> None:
         self._ledger, self._traffic, self._earlier = ledger, traffic, earlier
-        self._compares = not ledger.read_only and bool(config.conflicts.pairs)
+        self._compares = embeds and not ledger.read_only and bool(config.conflicts.pairs)
         self.fresh: set[int] = set()
         """Namespaces that got vectors since they were last compared."""
         self._turn = threading.Lock()
-        self._tries_from = -inf  # the model could not be read; when it is tried again
+        self._trouble, self._tries_at = "", -inf
 
     def compare(self, *, gives_way: bool = True, seconds: float = QUIET_SECONDS) -> bool:
         """Compare the memories of new vectors, a few at a time.
@@ -404,35 +412,46 @@ class Changes:
             seconds: Time after which no further few are started; ``inf`` for no limit.
 
         Returns:
-            Whether it stopped because the time was over, so that it could go on at once. If the
-            model cannot be read, that is logged, and tried again later.
+            Whether it stopped because the time was over, so that it could go on at once.
         """
-        began = time.monotonic()
-        until = began + seconds
-        if not self._compares or not self.fresh or began < self._tries_from:
+        until = time.monotonic() + seconds
+        if not self._compares or not self.fresh:
+            return False
+        if gives_way and time.monotonic() < self._tries_at:
             return False
         if not self._turn.acquire(timeout=0 if gives_way else min(seconds, threading.TIMEOUT_MAX)):
             return not gives_way
         try:
             while self.fresh and not (gives_way and self._others_go_first()):
-                now = time.monotonic()
-                if now < self._tries_from or now >= until:
-                    return now >= until
                 ns = self.fresh.pop()
-                if self._compare_some(ns):
-                    self.fresh.add(ns)
+                if not self._compare_some(ns):
+                    if self._trouble:
+                        break
+                    continue
+                self.fresh.add(ns)
+                if time.monotonic() >= until:
+                    return True
         finally:
             self._turn.release()
         return False
 
     def _compare_some(self, ns: int) -> bool:
-        """Compare a few notes of a namespace; return whether more wait."""
+        """Compare a few memories of a namespace; return whether more wait and can be compared.
+
+        Nothing else waits for the model or the embedder: if one does not work, the namespace waits.
+        """
         try:
-            return succession.compare_next(self._ledger, ns, self._earlier)
-        except EmbedderError as error:
-            log.warning("notes are not compared with earlier ones: %s", error)
-            self._tries_from = time.monotonic() + UNREADABLE_SECONDS
-            return True
+            more = succession.compare_next(self._ledger, ns, self._earlier)
+        except BaseException as error:  # whatever it is, the namespace still waits
+            self.fresh.add(ns)
+            if not isinstance(error, (EmbedderError, InvalidInput, MissingExtra)):
+                raise
+            if str(error) != self._trouble:
+                log.warning("what statements change is not noted: %s", error)
+            self._trouble, self._tries_at = str(error), time.monotonic() + AGAIN_SECONDS
+            return False
+        self._trouble, self._tries_at = "", -inf
+        return more
 
     def _others_go_first(self) -> bool:
         return self._traffic.busy() or self._traffic.streaming()
@@ -469,7 +488,7 @@ class Background:
         self.accesses = Accesses(ledger, now)
         self.words = FullText(ledger, self.traffic)
         self.statements = Statements(ledger, self.words, self.traffic, now, config)
-        self.changes = Changes(ledger, self.traffic, earlier, config)
+        self.changes = Changes(ledger, self.traffic, earlier, config, embeds=embeds)
         self.attendant: Attends | None = None
         """Shows messages that wait to a language model; set when there is one."""
         self._seen: Moment | None = None
@@ -494,7 +513,6 @@ class Background:
         """
         self.accesses.log()
         more = self.statements.settle(seconds=seconds)
-        more |= self.changes.compare(seconds=seconds)
         if self.attendant is not None:
             self.attendant.look()
         if self._short.stale and self._now() >= self._snapshot_due:
@@ -505,6 +523,7 @@ class Background:
     def keep_house(self) -> bool:
         """Run the jobs for a quiet moment; return whether there is more to do at once."""
         more = self.keep_up(QUIET_SECONDS)
+        more |= self.changes.compare()  # when all have vectors: a load is embedded in any order
         version = self._ledger.moment()
         quiet, self._seen = version == self._seen, version
         if quiet:

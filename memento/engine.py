@@ -645,12 +645,14 @@ class Engine:
         )
         if owed is not None:
             owed.report()
+        late |= self._compare(labels, inf if ends is None else max(0.0, ends - monotonic()))
+        return done and shown and not late
+
+    def _compare(self, labels: tuple[str, ...], seconds: float) -> bool:
+        """Look for what the notes of a namespace change; return whether the time was too short."""
         if (ns := self.ledger.find_namespace(labels)) is not None:
             self.background.changes.fresh.add(ns)  # includes work left by an earlier process
-        late |= self.background.changes.compare(
-            gives_way=False, seconds=inf if ends is None else max(0.0, ends - monotonic())
-        )
-        return done and shown and not late
+        return self.background.changes.compare(gives_way=False, seconds=seconds)
 
     def owed(self, labels: tuple[str, ...], progress: Progress) -> Remaining:
         """Return a report to ``progress`` of how much of a backlog is done since now."""
@@ -673,7 +675,9 @@ class Engine:
         attendant = self.background.attendant
         if attendant is not None and attendant.busy():
             return None
-        return self.indexer.drained(self.sees(labels))
+        if (done := self.indexer.drained(self.sees(labels))) is not None:
+            self._compare(labels, inf)
+        return done
 
     def close(self) -> None:
         """Finish the current batch, write the snapshot, close everything. Idempotent."""

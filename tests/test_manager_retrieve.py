@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from memento import Config
+from memento.claims.settings import Conflicts
 from memento.config import IndexConfig, LongIndex
 from memento.errors import EmbedderError, InvalidInput, TierUnavailable
 from memento.retrieve import vector_search
@@ -428,7 +429,10 @@ def test_a_blank_query_names_nothing_missing(open_memory):
 def test_a_vector_that_comes_between_two_reads_is_not_lost(open_memory, monkeypatch, tail):
     """Rows and vectors are read at one moment: no vector is passed over before its row is known."""
     monkeypatch.setattr(vector_search, "TAIL", tail)
-    memory = open_memory(embedder=HashEmbedder(64), config=Config(long_index=LongIndex.EXACT))
+    memory = open_memory(
+        embedder=HashEmbedder(64),
+        config=Config(long_index=LongIndex.EXACT, conflicts=Conflicts(pairs=0)),
+    )
     memory.add("Ada drinks green tea")
     assert memory.flush(wait=True, timeout=60)
     looked = Roster.snapshot

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from memento.base.plain import composed
 from memento.errors import NotFound
-from memento.ledger import dialect, rows
+from memento.ledger import dialect, rows, succession_rows
 from memento.ledger.contract import Session, Work
 from memento.ledger.dialect import each_of, listed, one_of, one_of_numbers
 from memento.ledger.predicate import Filters, predicate
@@ -369,6 +369,8 @@ def overwrite(db: Session, row: Row, changes: Mapping[str, Any], *, anew: bool =
     whole = anew or rows.is_whole(row)
     if "status" in changes and whole and not anew:
         check_transition(row.id, row.status, changes["status"])
+    if changes.get("text", row.text) != row.text:
+        succession_rows.drop(db, row.docid)
     for name, value in changes.items():
         setattr(row, name, value)
     row.rev = next_rev(db, row.ns)

@@ -40,10 +40,11 @@ def waiting(db: Session, ns: int, most: int) -> list[Place]:
 def note(db: Session, ns: int, found: Iterable[tuple[int, Iterable[int]]], done: Place) -> None:
     """Store what some memories change, each with the earlier ones, and up to where was compared.
 
-    It takes the place of the earlier pairs of a memory, of whose text it may be the second.
+    It takes the place of what was noted that they change. What was noted to change them stays: it
+    was compared with the same text, since another text drops it.
     """
     for newer, older in found:
-        drop(db, newer)
+        db.execute("DELETE FROM successions WHERE newer = ?", (newer,))
         query = f"INSERT INTO successions (older, newer) VALUES (?, ?) {SKIP_IF_THERE}"
         db.executemany(query, [(docid, newer) for docid in older])
     meta.put(db, f"{_CURSOR}{ns}", f"[{done[0]}, {done[1]}]")

@@ -346,12 +346,11 @@ def _changed(look: Look) -> Rule | None:
         pairs = {(newer, older) for older, newer in pairs}
 
     def goes_first(wanted: Candidate, other: Candidate) -> bool:
+        if wanted.judged or other.judged:  # verdicts outweigh what a model reads
+            return False
         near = (other.row, wanted.row) in pairs and wanted.score >= _NEAR * other.score
-        judged = wanted.judged or other.judged  # verdicts outweigh what a model reads
-        return (
-            near
-            and not judged
-            and all(wanted.terms.get(name, 0) >= other.terms.get(name, 0) for name in _LOOKED_FOR)
+        return near and all(
+            wanted.terms.get(name, 0) >= other.terms.get(name, 0) for name in _LOOKED_FOR
         )
 
     def first(ranked: Sequence[Candidate], _said: Mapping[int, Said]) -> list[Candidate]:

@@ -23,7 +23,7 @@ from memento.base.scopes import contains
 from memento.claims.settings import Conflicts
 from memento.claims.standing import ASSISTANT
 from memento.errors import InvalidInput
-from memento.ledger import changes, claim_rows, links, memories, past, succession_rows
+from memento.ledger import changes, claim_rows, links, memories, past
 from memento.ledger.contract import Session, Work
 from memento.ledger.links import head
 from memento.ledger.rows import Row, docid_of, is_sound
@@ -141,7 +141,6 @@ def reread(session: Session, row: Row) -> None:
     It is not compared: it was when it had that text.
     """
     claim_rows.store(session, row.docid, _numbers(row, Conflicts()))
-    succession_rows.drop(session, row.docid)
 
 
 def _numbers(row: Row, config: Conflicts) -> frozenset[int]:

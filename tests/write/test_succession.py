@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 
 import pytest
 
-from memento import Config, MemoryManager
+from memento import AsyncMemoryManager, Config, MemoryManager, background
 from memento.claims.settings import Conflicts
 from memento.errors import EmbedderError
+from memento.upkeep.backup import restore
 from memento.write import succession
 
 BEFORE, AFTER = "My line manager is Ottilie Kern", "Ottilie has retired, Benno runs it all now"
@@ -172,30 +174,111 @@ def test_nothing_is_compared_if_comparing_is_off(tmp_path, clock, reader):
     assert reader.read == []
 
 
-def test_a_model_that_cannot_be_read_holds_nothing_up(memory, monkeypatch, caplog):
-    """It is tried again later; adding, embedding and finding go on."""
-    changes = memory._engine.background.changes
+def test_a_damaged_model_holds_nothing_else_up(memory, monkeypatch, caplog):
+    """Notes are embedded and found, and the comparison waits."""
+    with monkeypatch.context() as patch:
 
-    def unreadable():
-        raise EmbedderError("changes.onnx: cannot be read")
+        def broken():
+            raise EmbedderError("changes.onnx is damaged")
 
-    with monkeypatch.context() as patched:
-        patched.setattr(succession.ChangeReader, "load", unreadable)
+        patch.setattr(succession.ChangeReader, "load", broken)
         old, new = told(memory, BEFORE, AFTER)
         assert memory.flush(wait=True)
-        assert "cannot be read" in caplog.text
         assert memory._engine.indexer.trouble == {}
-    assert pairs_of(memory) == []
-    changes._tries_from = 0
-    memory.flush(wait=True)
+        assert memory.retrieve("line manager").missing == {}
+        assert caplog.text.count("changes.onnx is damaged") == 1
+    assert memory.flush(wait=True)
     assert pairs_of(memory) == [(old, new)]
 
 
-def test_a_verdict_outweighs_what_the_model_reads(memory, clock):
-    """A statement that was rated harmful takes no place."""
+def test_a_process_without_embedder_leaves_the_comparison_to_others(tmp_path, clock):
+    """It cannot tell which notes are near."""
+    place = tmp_path / "store"
+    no_pairs = Config(conflicts=Conflicts(pairs=0))
+    with MemoryManager(place, clock=clock, config=no_pairs) as memory:
+        ids = tuple(told(memory, BEFORE, AFTER))
+    with MemoryManager(place, clock=clock, embedder=None) as memory:
+        memory.flush(wait=True)
+    with MemoryManager(place, clock=clock) as memory:
+        memory.flush(wait=True)
+        assert pairs_of(memory) == [ids]
+
+
+def test_another_text_drops_what_was_noted_even_if_it_is_not_compared(memory):
+    """At once, and for good."""
+    _, new = told(memory, BEFORE, AFTER)
+    memory.add("Ich arbeite jetzt mit Benno in der Stadt", id=new, replace=True)
+    assert pairs_of(memory) == []
+    memory.flush(wait=True)
+    assert pairs_of(memory) == []
+
+
+def test_a_flush_without_time_is_done_when_nothing_waits(memory):
+    """A flush without time is done when nothing waits."""
+    told(memory, BEFORE, AFTER)
+    assert memory.flush(wait=True, timeout=0)
+
+
+@pytest.mark.usefixtures("reader")
+def test_a_vector_that_comes_later_than_that_of_a_change_keeps_the_pair(memory):
+    """In a load, the vectors of short texts come first."""
+    memory._engine.background.changes._compares = False
+    lamps = [f"The lamp {number} is blue" for number in range(9)]
+    old, *_, new = told(memory, BEFORE, *lamps, AFTER)
+    query = (
+        "UPDATE embeddings SET stamp = CASE docid"
+        " WHEN (SELECT max(docid) FROM memories) THEN 1"
+        " WHEN (SELECT min(docid) FROM memories) THEN 3 ELSE 2 END"
+    )
+    memory._engine.ledger.write(lambda session: session.execute(query))
+    memory._engine.background.changes._compares = True
+    memory.flush(wait=True)
+    assert (old, new) in pairs_of(memory)
+
+
+def test_a_flush_that_is_awaited_compares_too(tmp_path, clock, monkeypatch):
+    """It waits without a thread, and so in another way."""
+    monkeypatch.setattr(background.Background, "keep_house", lambda _: False)
+
+    async def told_later():
+        async with AsyncMemoryManager(tmp_path / "store", clock=clock) as memory:
+            ids = tuple([(await memory.add(text)).id for text in (BEFORE, AFTER)])
+            await memory.flush(wait=True)
+            assert pairs_of(memory._sync) == [ids]
+
+    asyncio.run(told_later())
+
+
+@pytest.mark.parametrize("verdict", ["wrong", "harmful"])
+def test_a_verdict_outweighs_what_was_noted(memory, verdict):
+    """What a person called wrong comes before nothing."""
     old, new = told(memory, BEFORE, AFTER)
     assert memory.retrieve("line manager", k=5)[0].id == new
-    clock.advance(timedelta(hours=1))
-    memory.feedback.rate(new, verdict="harmful")
+    memory.feedback.rate(new, verdict=verdict)
     memory.flush(wait=True)
     assert memory.retrieve("line manager", k=5)[0].id == old
+
+
+@pytest.mark.usefixtures("reader")
+def test_notes_of_another_scope_do_not_hide_what_was_changed(memory):
+    """The nearest ones may be of a scope that is not compared."""
+    (old,) = told(memory, BEFORE, scope="work/a")
+    told(memory, *(f"{AFTER}, {number}" for number in range(6)), scope="work/b")
+    (new,) = told(memory, AFTER, scope="work/a")
+    assert (old, new) in pairs_of(memory)
+
+
+@pytest.mark.usefixtures("reader")
+def test_setting_back_drops_only_what_was_noted_of_another_text(memory, tmp_path, clock):
+    """A pin that is undone brings no new vector, so nothing would be noted again."""
+    old, new = told(memory, "I keep bees", "The bees are gone")
+    clock.advance(timedelta(days=1))
+    moment = clock()
+    clock.advance(timedelta(days=1))
+    memory.update(old, pinned=True)
+    memory.flush(wait=True)
+    memory.store.backup(tmp_path / "kept.db")
+    restore(tmp_path / "kept.db", tmp_path / "again", at=moment)
+    with MemoryManager(tmp_path / "again", clock=clock) as again:
+        assert again.get(old).pinned is False
+        assert pairs_of(again) == [(old, new)]

@@ -21,6 +21,7 @@ from memento.ledger import (
     scope_rows,
     session_rows,
     strength_fold,
+    succession_rows,
 )
 from memento.ledger.contract import Contents
 from memento.ledger.lite import sqlite
@@ -196,6 +197,7 @@ def _set_back_row(connection: Connection, present: Row, moment: int) -> Row:
         connection.words.replace(row.docid, columns_of(row))
     if (row.text, row.actor, row.role) != (present.text, present.actor, present.role):
         connection.execute("DELETE FROM embeddings WHERE docid = ?", (row.docid,))
+        succession_rows.drop(connection, row.docid)
     return row
 
 
