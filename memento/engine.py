@@ -83,6 +83,9 @@ SAMPLED = 64
 BITE = 256
 """Maximum number of memories that one transaction changes in a call that changes many: about 20 ms,
 during which an ``add`` waits."""
+_GLANCE = 0.02
+"""Seconds for which notes are compared in one look of an awaited flush, so that it keeps its time
+limit; at least a few are."""
 _READ_PATH = "memento.retrieve.searcher"
 
 A = TypeVar("A")
@@ -675,8 +678,9 @@ class Engine:
         attendant = self.background.attendant
         if attendant is not None and attendant.busy():
             return None
-        if (done := self.indexer.drained(self.sees(labels))) is not None:
-            self._compare(labels, inf)
+        done = self.indexer.drained(self.sees(labels))
+        if done is not None and self._compare(labels, _GLANCE):
+            return None
         return done
 
     def close(self) -> None:
