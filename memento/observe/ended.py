@@ -147,10 +147,10 @@ _FRAME = 4
 _ENDED = tuple(re.compile(pattern, re.IGNORECASE) for pattern in _WRITTEN)
 
 
-def ended(text: str) -> frozenset[frozenset[str]]:
+def _ended(text: str) -> frozenset[frozenset[str]]:
     """Return the things that ended, each as its words, folded; none for a long text.
 
-    >>> [sorted(one) for one in ended("Dr Anand has swapped the atorvastatin for rosuvastatin")]
+    >>> [sorted(one) for one in _ended("Dr Anand has swapped the atorvastatin for rosuvastatin")]
     [['atorvastatin']]
     """
     if len(text) > LONGEST:
@@ -201,7 +201,7 @@ def retracts(new: str, old: str, *, value: str | None = None) -> bool:
     return any(
         (one == filled or _says_little_but(old, one))
         and _says_little_but(plain, one, anywhere=True)
-        for one in ended(plain)
+        for one in _ended(plain)
     )
 
 
