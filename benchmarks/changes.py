@@ -2,15 +2,19 @@
 
     python benchmarks/changes.py [--split train|dev] [--misses] [--json OUT] [FOLDER]
     python benchmarks/changes.py --pairs [--misses] [--json OUT] [FILE ...]
+    python benchmarks/changes.py --diaries [--misses] [--json OUT] [FILE ...]
 
 FOLDER is a folder like ``training/voices``, the default. Each labelled statement of a voice becomes
 a memory with its date, and each statement that a later one replaces or ends is asked for in its own
 words: the hardest question, since nothing fits it better than the older statement itself. Of an
 earlier message with several statements, the one nearest in meaning is meant.
 
+With ``--diaries``, each person of a file like ``training/changes/sealed/e01.jsonl`` tells about 80
+notes, a few days apart, and the question of each note that changes an earlier one is asked.
+
 With ``--pairs``, each person of a file like ``training/changes/d01.jsonl`` tells all earlier
 statements, and a month later all later ones; then the question of each pair is asked. The default
-is the sealed file, which is measured as totals only, and never read.
+is what is sealed, which is measured as totals only, and never read.
 
     newer first   the newer statement is among the ten hits, before the older one or without it
     seen          that, or the older one is marked (``newer=``, ended, superseded)
@@ -38,7 +42,7 @@ from memento import MemoryManager
 from memento.testing import ManualClock
 
 VOICES = Path(__file__).parents[1] / "training" / "voices"
-SEALED = Path(__file__).parents[1] / "training" / "changes" / "sealed" / "s01.jsonl"
+SEALED = Path(__file__).parents[1] / "training" / "changes" / "sealed"
 MONTH = timedelta(days=30)
 _SPLITS = {"dev": (1,), "train": (2, 3, 4)}
 """Split to the rests of the numbers of its voices, divided by 5; those without a rest are sealed.
@@ -186,6 +190,30 @@ def _asked(
             yield row | found
 
 
+def ask_diary(path: Path) -> list[dict[str, Any]]:
+    """Tell a store the notes of a person, and ask the question of each that changes one."""
+    rows = [*map(json.loads, _lines(path))]
+    clock = ManualClock(datetime(2026, 1, 5, 9, tzinfo=UTC))
+    with tempfile.TemporaryDirectory() as root, MemoryManager(root=root, clock=clock) as memory:
+        ids = {}
+        for row in rows:
+            ids[row["n"]] = memory.add(row["text"]).id
+            clock.advance(timedelta(days=4))
+        memory.flush(wait=True)
+        changed = {older for row in rows for older in row["changes"]}
+        cases = [
+            {"person": path.stem, "what": "replaces", "older": "", "newer": row["text"]}
+            | _found(memory, row["question"], ids[older], ids[row["n"]])
+            for row in rows
+            for older in row["changes"]
+        ]
+        return cases + [
+            {"what": "stays", "newer": None} | _found(memory, row["text"], ids[row["n"]], None)
+            for row in rows
+            if row["n"] not in changed
+        ]
+
+
 def report(cases: list[dict[str, Any]]) -> dict[str, Any]:
     """Count."""
     changed = [case for case in cases if case["newer"] is not None]
@@ -213,13 +241,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("paths", type=Path, nargs="*")
     parser.add_argument("--pairs", action="store_true", help="pairs with a question")
+    parser.add_argument("--diaries", action="store_true", help="diaries with some questions")
     parser.add_argument("--split", choices=_SPLITS, default="dev")
     parser.add_argument("--misses", action="store_true", help="print each change that is missed")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
-    if args.pairs:
-        paths = args.paths or [SEALED]
-        cases = [case for path in paths for case in ask_pairs(path)]
+    if args.pairs or args.diaries:
+        paths = args.paths or sorted(SEALED.glob("s*" if args.pairs else "e*"))
+        asked = ask_pairs if args.pairs else ask_diary
+        cases = [case for path in paths for case in asked(path)]
     else:
         (folder,) = args.paths or [VOICES]
         paths = [
@@ -230,7 +260,7 @@ def main() -> None:
         ]
         cases = [case for path in paths for case in ask(read(path))]
     result = report(cases)
-    print(f"{len(paths)} {'files' if args.pairs else 'voices'}")
+    print(f"{len(paths)} {'files' if args.pairs or args.diaries else 'voices'}")
     rows = [
         [what, name, f"{right} of {n}", f"{right / max(n, 1):.0%}", f"{FLOORS.get(name, 0):.0%}"]
         for what, figures in result.items()

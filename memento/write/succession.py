@@ -24,7 +24,7 @@ from memento.write.steps import FOUND
 
 BITE = 8
 """Maximum number of new vectors whose memories are compared at once: 0.1 s without any write."""
-MOST_WAITING = 1_000
+MOST_WAITING = 256
 """Maximum number of new vectors of a namespace that are compared; of a larger load, the last made.
 """
 _NEAREST = 4
@@ -33,9 +33,10 @@ the changed note is among the four nearest for 70 %."""
 _LOOKED_AT = 32
 """Maximum number of near notes from which those are chosen, so that another scope or source, whose
 notes are not compared, does not keep the changed note from being read."""
-CHANGES_AT = 0.5
-"""Minimum probability that a statement changes an earlier one. At 0.8, 112 of 151 changes of
-strangers are seen instead of 126."""
+CHANGES_AT = 0.7
+"""Minimum probability that a statement changes an earlier one. At 0.5, of 151 changes of strangers
+106 newer statements come first instead of 97, and of 421 notes that nothing changes, asked for in
+their own words, another one comes first for 16 % instead of 13 %."""
 _NEVER = frozenset({Kind.EPISODE, Kind.EMOTION, Kind.QUESTION, Kind.ARTICLE})
 """Kinds that tell what happened or was felt, and state nothing that lasts."""
 
