@@ -9,11 +9,11 @@ from memento.resident.client import call
 
 
 def wait_for(condition, seconds=20.0):
-    """Wait until something is so; tell whether it came to be."""
+    """Wait until something is so; return what it said, which may be otherwise a moment later."""
     end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
+    while not (found := condition()) and time.monotonic() < end:
         time.sleep(0.01)
-    return condition()
+    return found
 
 
 def alive(pid):
