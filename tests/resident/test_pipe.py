@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -100,17 +101,19 @@ def test_no_acknowledged_memory_is_lost_by_a_kill(root, agent):
     one, killed, heard = agent(), set(), {}
     one.say(request("hello", "initialize", clientInfo={"name": "claude"}))
     assert one.hear()["id"] == "hello"
-    saying = threading.Thread(target=lambda: one.say(*map(remember, range(150))))
-    saying.start()
-    while len(heard) < 150:
-        answer = one.hear()
-        assert "error" not in answer, answer
-        heard[answer["id"]] = answer["result"]["content"][0]["text"]
-        if len(heard) in {1, 20, 60, 100, 140}:
-            killed.add(pid := wait_for(lambda: current(root)))
-            os.kill(pid, signal.SIGKILL)
-            assert wait_for(lambda ended=pid: not alive(ended))
-    saying.join()
+    for start, stop in pairwise((0, 20, 60, 100, 140, 150)):
+        saying = threading.Thread(target=one.say, args=[*map(remember, range(start, stop))])
+        saying.start()
+        for number in range(start, stop):
+            answer = one.hear()
+            assert "error" not in answer, answer
+            heard[answer["id"]] = answer["result"]["content"][0]["text"]
+            if number == start:  # it has answered, and others wait
+                killed.add(pid := wait_for(lambda: current(root)))
+                os.kill(pid, signal.SIGKILL)
+                assert wait_for(lambda ended=pid: not alive(ended))
+        saying.join()
+    assert len(heard) == 150
     assert len(killed) == 5
     assert one.leave() == (0, b"", b"")
     with MemoryManager(root, embedder=None) as memory:
