@@ -34,12 +34,11 @@ import build_minilm
 import numpy as np
 import onnx
 import torch
-from build_minilm import DIM, IR_VERSION, LAYERS, OPSET, TARGET, Graph
+from build_minilm import DIM, TARGET
 from numpy.typing import NDArray
-from onnx import TensorProto, helper
 from tokenizers import Tokenizer
 from torch import nn
-from train_reader import DATA, TRAINED, leave_in
+from train_reader import DATA, TRAINED, graph_of, headed
 from transformers import BertModel
 
 from memento.observe.changes import STATEMENT_TOKENS
@@ -261,29 +260,9 @@ def trained(source: Path, quick: bool) -> Judge:
 
 def build_model(judge: Judge, base: Path) -> onnx.ModelProto:
     """Write the graph of the trained model; its word embeddings stay in ``base``."""
-    weights = {
-        name.removeprefix("bert."): value.detach().numpy().astype(np.float32)
-        for name, value in judge.state_dict().items()
-    }
-    g = Graph()
-    build_minilm.shared_constants(g)
-    x = build_minilm.embeddings(g, weights)
-    for number in range(LAYERS):
-        x = build_minilm.encoder_layer(g, x, number, weights)
-    first = g.op("Gather", x, "int0", axis=1)
-    scores = g.op("MatMul", first, g.const("head.weight", weights["head.weight"].T))
-    bias = g.const("head.bias", weights["head.bias"])
-    g.nodes.append(helper.make_node("Add", [scores, bias], ["logits"]))
-    leave_in(g, "words", base)
-    graph = helper.make_graph(
-        g.nodes,
-        "memento-changes-int8",
-        [helper.make_tensor_value_info("input_ids", TensorProto.INT64, [1, "tokens"])],
-        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [1, 1, 2])],
-        g.constants,
-    )
-    opset = [helper.make_opsetid("", OPSET)]
-    return helper.make_model(graph, opset_imports=opset, ir_version=IR_VERSION)
+    g, states, weights = graph_of(judge)
+    first = g.op("Gather", states, "int0", axis=1)
+    return headed(g, first, weights, name="memento-changes-int8", shape=[1, 1, 2], base=base)
 
 
 def build(judge: Judge, target: Path) -> None:

@@ -398,31 +398,45 @@ def trained(source: Path, quick: bool, further: bool) -> Tagger:
 
 def build_model(tagger: Tagger, base: Path) -> onnx.ModelProto:
     """Write the graph of the trained model; its word embeddings stay in ``base``."""
+    g, states, weights = graph_of(tagger)
+    shape = [1, "tokens", len(CLASSES)]
+    return headed(g, states, weights, name="memento-reader-int8", shape=shape, base=base)
+
+
+def graph_of(module: nn.Module) -> tuple[Graph, str, dict[str, Any]]:
+    """Return the graph of a network with a ``bert``, its last states, and all its weights."""
     weights = {
         name.removeprefix("bert."): value.detach().numpy().astype(np.float32)
-        for name, value in tagger.state_dict().items()
+        for name, value in module.state_dict().items()
     }
     g = Graph()
     build_minilm.shared_constants(g)
     x = build_minilm.embeddings(g, weights)
     for number in range(LAYERS):
         x = build_minilm.encoder_layer(g, x, number, weights)
-    scores = g.op("MatMul", x, g.const("head.weight", weights["head.weight"].T))
+    return g, x, weights
+
+
+def headed(
+    g: Graph, states: str, weights: dict[str, Any], *, name: str, shape: list[Any], base: Path
+) -> onnx.ModelProto:
+    """Return the model of a graph with a linear head; its word embeddings stay in ``base``."""
+    scores = g.op("MatMul", states, g.const("head.weight", weights["head.weight"].T))
     bias = g.const("head.bias", weights["head.bias"])
     g.nodes.append(helper.make_node("Add", [scores, bias], ["logits"]))
-    leave_in(g, "words", base)
+    _leave_in(g, "words", base)
     graph = helper.make_graph(
         g.nodes,
-        "memento-reader-int8",
+        name,
         [helper.make_tensor_value_info("input_ids", TensorProto.INT64, [1, "tokens"])],
-        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [1, "tokens", len(CLASSES)])],
+        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, shape)],
         g.constants,
     )
     opset = [helper.make_opsetid("", OPSET)]
     return helper.make_model(graph, opset_imports=opset, ir_version=IR_VERSION)
 
 
-def leave_in(g: Graph, name: str, base: Path) -> None:
+def _leave_in(g: Graph, name: str, base: Path) -> None:
     """Let a constant be read from where another model has the same bytes.
 
     Raises:

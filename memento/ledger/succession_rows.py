@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from memento.ledger import meta
 from memento.ledger.contract import Session
 from memento.ledger.dialect import SKIP_IF_THERE
-from memento.ledger.rows import column, docid_range
+from memento.ledger.rows import docid_range
 from memento.ledger.schema import SEQ_BITS
 
 _CURSOR = "changes "
@@ -60,8 +60,3 @@ def pairs(db: Session, ns: int, most: int) -> list[tuple[int, int]]:
     which = "older BETWEEN ? AND ? ORDER BY older DESC LIMIT ?"
     query = f"SELECT older, newer FROM successions WHERE {which}"
     return db.execute(query, (*docid_range(ns), most)).fetchall()
-
-
-def changed_by(db: Session, newer: int) -> list[int]:
-    """Return the row ids of what a memory changes."""
-    return column(db, "SELECT older FROM successions WHERE newer = ? ORDER BY 1", (newer,))

@@ -19,7 +19,7 @@ from memento.ledger.succession_rows import Place
 from memento.observe.changes import ChangeReader
 from memento.observe.language import ENGLISH, recognise
 from memento.text.opposed import LONGEST
-from memento.types import Kind
+from memento.write.settling import NEVER
 from memento.write.steps import FOUND
 
 BITE = 8
@@ -37,8 +37,6 @@ CHANGES_AT = 0.7
 """Minimum probability that a statement changes an earlier one. At 0.5, of 151 changes of strangers
 106 newer statements come first instead of 97, and of 421 notes that nothing changes, asked for in
 their own words, another one comes first for 16 % instead of 13 %."""
-_NEVER = frozenset({Kind.EPISODE, Kind.EMOTION, Kind.QUESTION, Kind.ARTICLE})
-"""Kinds that tell what happened or was felt, and state nothing that lasts."""
 
 Earlier = Callable[[int, int, int], Sequence[int]]
 """Returns the row ids of the earlier notes nearest to a memory, nearest first, of a namespace,
@@ -93,7 +91,7 @@ def _changed(ledger: Ledger, row: Row, earlier: Earlier) -> list[int]:
 
 def _is_note(row: Row) -> bool:
     """Return whether a memory is a short statement in English outside of a conversation."""
-    plain = row.session is None and row.role != ASSISTANT and row.kind not in _NEVER
+    plain = row.session is None and row.role != ASSISTANT and row.kind not in NEVER
     short = row.status in FOUND and is_sound(row) and len(row.text) <= LONGEST
     return plain and short and recognise(row.text) == ENGLISH
 

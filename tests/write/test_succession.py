@@ -145,7 +145,7 @@ def test_what_is_erased_leaves_no_pair(memory):
 
 
 def test_of_a_large_load_the_newest_are_compared(memory, reader, monkeypatch):
-    """Nobody waits for the rest."""
+    """Of vectors stored together, those of the newest notes; nobody waits for the rest."""
     monkeypatch.setattr(succession, "MOST_WAITING", 10)
     with monkeypatch.context() as patched:
         patched.setattr(memory._engine.background.changes, "_compares", False)
