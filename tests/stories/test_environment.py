@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from eventually import until
 
 from memento import MemoryManager
 from memento.errors import InvalidInput, StoreUnusable
@@ -118,7 +119,8 @@ def test_the_index_works_under_a_name_that_is_not_utf_8(tmp_path, name):
             assert memory.store.stats().long == "ready"
             assert len(memory.retrieve("tea at four", wait=30)) == number + 1
         assert not any(one.name.startswith("chroma.bad") for one in root.iterdir())
-    assert not any(str(root) in one for one in files_open())
+    # Chroma's threads close the last of their connections some milliseconds after the client.
+    until(lambda: not any(str(root) in one for one in files_open()))
 
 
 def files_open() -> list[str]:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 from chroma_host import ChromaHost, Stub
+from eventually import until
 
 from memento import Config, MemoryManager
 from memento.config import ChromaConfig, IndexConfig
@@ -63,14 +64,6 @@ def ask(memory):
     for one in answers:
         missing |= one.missing
     return [[hit.text for hit in one] for one in answers], missing
-
-
-def until(true, seconds=90.0):
-    """Wait until something is true."""
-    ends = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < ends, "it did not come to pass"
-        time.sleep(0.05)
 
 
 def asks_the_server(memory):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from contextlib import suppress
 
 import pytest
+from eventually import until
 
 from memento import Config
 from memento.config import IndexConfig
@@ -51,15 +51,6 @@ def gated():
     made = Gated()
     yield made
     made.go.set()
-
-
-def until(condition):
-    """Wait for a condition, for a minute at most."""
-    for _ in range(60_000):
-        if condition():
-            return
-        time.sleep(0.001)
-    raise AssertionError("it did not happen")
 
 
 def paste(memory, embedder, count=3, chars=LONG, **fields):

@@ -2,9 +2,9 @@
 
 import logging
 import shutil
-import time
 
 import pytest
+from eventually import until
 
 from memento import MemoryManager
 from memento.errors import StoreUnusable
@@ -23,15 +23,6 @@ def precious_in(root):
 def complaints(memory):
     """Return what doctor says is wrong."""
     return " ".join(found.detail for found in memory.store.doctor() if not found.ok)
-
-
-def until(condition):
-    """Wait for a condition, for a minute at most."""
-    for _ in range(6_000):
-        if condition():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it did not happen")
 
 
 def put(root, name):
