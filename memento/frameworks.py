@@ -268,15 +268,15 @@ class AgentMemory:
         said = turns_of(turns)
         with self.outlived("storing the conversation"):
             fresh = keep_new(self.manager, said, session=session, speaker=self._speaker, now=now)
-            for one in fresh if self._observe and self._speaker is Trust.USER else ():
+            for one, turn_id in fresh if self._observe and self._speaker is Trust.USER else ():
                 if one.turn.role == "user":
-                    self._learn(one.turn.text, session, one.piece_id(0))
+                    self._learn(one.turn.text, session, turn_id)
 
     async def akeep(self, turns: Iterable[Turn], session: str | None = None) -> None:
         """Store as ``keep`` does, in a worker thread."""
         await asyncio.to_thread(self.keep, turns, session)
 
-    def _learn(self, text: str, session: str | None, turn_id: str | None) -> None:
+    def _learn(self, text: str, session: str | None, turn_id: str) -> None:
         name = None if session is None else session_of(session)
         scope = self._scope or None
         self.manager.observe(mended(text), session=name, scope=scope, keep=False, turn_id=turn_id)

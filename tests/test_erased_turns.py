@@ -57,9 +57,9 @@ def observes(memory, talk):
 
 def adapts(memory, talk):
     """Do as the middleware does."""
-    for said in keep_new(memory, talk, session="s"):
+    for said, turn_id in keep_new(memory, talk, session="s"):
         if said.turn.role == "user":
-            memory.observe(said.turn.text, session="s", keep=False, turn_id=said.piece_id(0))
+            memory.observe(said.turn.text, session="s", keep=False, turn_id=turn_id)
 
 
 DOORS = {"keep": keeps, "observe": observes, "adapter": adapts}

@@ -89,6 +89,23 @@ class TestKeep:
         assert told.source.kind == "agent"
         assert [one.text for one in memory.list() if one.source.parents] == learned
 
+    @pytest.mark.parametrize("session", [None, "monday"])
+    def test_what_a_turn_taught_is_erased_with_it(self, memory, session):
+        """With a session or without one, what was learned names the turn."""
+        mine = AgentMemory(memory, observe=True)
+        mine.keep([Turn(f"I live in Oslo. {FACT}"), Turn("Noted.", "assistant")], session)
+        (turn,) = (one for one in memory.list() if one.role == "user")
+        assert len(memory.store.erase(turn.id).derived) == 2
+        assert [one.text for one in memory.list()] == ["Noted."]
+
+    @pytest.mark.parametrize("session", [None, "monday"])
+    def test_a_request_to_forget_is_not_about_itself(self, memory, session):
+        """It is stored before it is read, and hides what it names all the same."""
+        mine = AgentMemory(memory, observe=True)
+        for said in (FACT, "Please forget what I said about nuts."):
+            mine.keep([Turn(said)], session)
+        assert not any(FACT in one.text for one in memory.list())
+
 
 class TestOutage:
     """The memory is an addition to the agent."""

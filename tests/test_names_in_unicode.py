@@ -89,12 +89,13 @@ def test_a_slot_has_one_value_whatever_the_form_of_its_key(tmp_path: Path) -> No
 
 
 def test_a_conversation_is_one_whatever_the_form_of_its_name(tmp_path: Path) -> None:
-    """Turns that are given again under the other form of the session are kept once."""
+    """Turns that are given again under the other form of session and id are kept once."""
     with MemoryManager(tmp_path, embedder=None) as memory:
         for form in FORMS:
-            memory.keep(["I like tea."], session=written(form, "caf\u00e9"))
+            message = {"role": "user", "content": "I like jam.", "id": written(form, "th\u00e9")}
+            memory.keep(["I like tea.", message], session=written(form, "caf\u00e9"))
             memory.observe("My dog is Rex.", session=written(form, "d\u00eener"), keep=True)
-        assert len(memory.list(session="caf\u00e9")) == 1
+        assert len(memory.list(session="caf\u00e9")) == 2
         assert len([one for one in memory.list(session="d\u00eener") if one.role == "user"]) == 1
 
 

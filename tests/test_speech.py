@@ -101,9 +101,11 @@ def test_a_note_stands_for_a_block_of_memories(memory, form):
 
 @pytest.mark.parametrize("door", [add, add_many, update, document, conversation])
 def test_no_door_keeps_a_copy_of_a_block(memory, tmp_path, door):
-    """Neither as words nor in metadata, also if its ends of lines were changed or escaped."""
+    """Neither as words nor in metadata, also if its lines were changed, quoted or escaped."""
+    ends = ("\n", "\r\n", "\n> ", "\n    ", "\n\t> > ")
     for at, block in enumerate(blocks_of(memory)):
-        for form in (block, block.replace("\n", "\r\n"), json.dumps({"asked": block})):
+        lines = [block.replace("\n", end) for end in ends]
+        for form in (*lines, json.dumps({"asked": block})):
             (kept,) = door(memory.of(f"user {at}"), f"{ASKED}\n{form}", tmp_path)
             assert kept.text.startswith(ASKED)
             assert SHOWN in kept.text

@@ -40,10 +40,11 @@ DIGITS = 12
 
 _HEAD = re.compile(
     r"<(?P<tag>(?P<name>memories|policy-now|policy|unfinished)-[0-9A-Za-z]{8,64})>"
-    r"(?P<end>\r?\n|(?:\\+r)?\\+n)"
+    r"(?P<end>(?:\r?\n|(?:\\+r)?\\+n)(?:[ \t>|]|\\+t)*)"
     rf"(?P<notice>{'|'.join(map(re.escape, (*_NOTICES.values(), BRIEF_NOTICE)))})(?P=end)"
 )
-"""The first two lines; ends of lines and quotation marks may be escaped, as in JSON within JSON."""
+"""The first two lines; ends of lines and quotation marks may be escaped, as in JSON within JSON,
+and all lines may begin alike, as in a quotation."""
 _RULES = r'## .+|- [^"]*".*'
 _LINES = {
     "memories": re.compile(r'\{\\*"(?:id|text)\\*": .*\}'),

@@ -37,7 +37,7 @@ def keep_new(
     session: str | None,
     speaker: Trust = Trust.USER,
     now: bool = True,
-) -> list[Said]:
+) -> list[tuple[Said, str]]:
     """Keep the new turns of a conversation that is passed whole each time.
 
     One query finds the turns that are stored already; see ``MemoryManager.keep`` for the rest.
@@ -50,13 +50,16 @@ def keep_new(
         now: Whether the turns from the last message of the user on are being said now.
 
     Returns:
-        The turns that are new or were edited, in order.
+        The turns that are new or were edited, in order, each with the id of its first memory.
     """
     view, name = view_of(memory), None if session is None else composed(session)
     said = placed(turns, name, speaker)
     fresh = _unknown(view, said_anew(view, said, now=now))
-    kept = {memory.id for memory in keep(view, fresh)} if fresh else set()
-    return [one for one in fresh if one.nameless or one.piece_id(0) in kept]
+    kept: dict[str, str] = {}
+    for key, stored_turn in _kept_turns(view, fresh) if fresh else ():
+        kept.setdefault(key, stored_turn.id)
+    named = ((one, kept.get(one.key)) for one in fresh)
+    return [(one, at) for one, at in named if at and (one.nameless or at == one.piece_id(0))]
 
 
 def said_anew(view: View, said: Sequence[Said], *, now: bool = True) -> list[Said]:
@@ -195,26 +198,33 @@ def keep(view: View, said: Sequence[Said]) -> list[Memory]:
     Of several with the same key, the last one counts; an untrusted one does not replace a trusted
     one.
     """
+    return [memory for _, memory in _kept_turns(view, said)]
+
+
+def _kept_turns(view: View, said: Sequence[Said]) -> list[tuple[str, Memory]]:
+    """Keep turns; return their memories with the keys of the turns."""
     last = {one.key: one for one in said}
     covered = [one for one in said if _trusted(view, one) and not _trusted(view, last[one.key])]
     first = _keep_last(view, covered) if covered else []
     return first + _keep_last(view, said)
 
 
-def _keep_last(view: View, said: Sequence[Said]) -> list[Memory]:
+def _keep_last(view: View, said: Sequence[Said]) -> list[tuple[str, Memory]]:
     """Keep the last turn of each key, except what was erased or forgotten."""
     last = {one.key: (one, one.drafts(view.config)) for one in said}
     told = {name: told for one, _ in last.values() for name, told in one.told(view.config).items()}
     away = _away(view, told).words
-    drafts = [draft for _, some in last.values() for draft in some if draft.id not in away]
+    drafts = [
+        (key, draft) for key, (_, some) in last.items() for draft in some if draft.id not in away
+    ]
     while True:
         try:
-            kept = list(_kept(view, drafts))
+            kept = list(_kept(view, [draft for _, draft in drafts]))
             break
         except TurnErased as replay:
-            drafts = [draft for draft in drafts if draft.id not in replay.ids]
+            drafts = [(key, draft) for key, draft in drafts if draft.id not in replay.ids]
     _forget_leftover(view, [(one, len(some)) for one, some in last.values()])
-    return kept
+    return [(key, memory) for (key, _), memory in zip(drafts, kept, strict=True)]
 
 
 def _kept(view: View, drafts: Sequence[Draft]) -> Iterator[Memory]:

@@ -177,7 +177,7 @@ def _turn_of(message: object, where: str) -> Turn:
     if not isinstance(name, str | None):
         raise InvalidInput(where, f"name must be a string, not {type_name(name)}")
     actor = short_form(mended(name), MAX_NAME) if name and name.strip() else None
-    return replace(turn, role=role, actor=actor)
+    return replace(turn, role=role, actor=actor, id=turn.id and composed(turn.id))
 
 
 @dataclass(frozen=True, slots=True)

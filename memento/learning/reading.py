@@ -302,7 +302,7 @@ class Reader:
                 message = self.message(
                     one.turn.text, own, answered=answered, actor=one.turn.actor, earlier=read
                 )
-                message.places, message.named = places, not one.nameless
+                message.places, message.named = places, bool(own)
                 read.append(message)
             if one.turn.role == "assistant":
                 answered = Answered(one.turn.text, one.source.kind, ids, places) if short else None
@@ -511,8 +511,9 @@ class Reader:
                 wait=_SECONDS,
                 include_superseded=True,
             ):
-                found[hit.id] = hit.memory
-                likeness[hit.id, at] = hit.signs.get("cosine", 0.0)
+                if hit.id not in message.turn_ids:
+                    found[hit.id] = hit.memory
+                    likeness[hit.id, at] = hit.signs.get("cosine", 0.0)
         before = [row for row in self._newest() if row.id not in message.turn_ids]
         found |= {row.id: to_memory(row, self.namespace) for row in before}
         backs = [row.id for row in before if row.role == "user"]

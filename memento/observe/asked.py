@@ -65,11 +65,16 @@ _REMOVE = (
 )
 _KEEP = (
     r"(?:keep|store|save|remember|retain|hold on ?to|hang on ?to|note|record"
-    r"|(?:have|know)(?= (?:anything|about|what|which|that)\b))"
+    r"|(?:have|know)(?= (?:anything|about|what|which|that)\b)"
+    r"|(?:add|put|write|enter|commit)"
+    r"(?= (?:\w+ ){0,3}(?:to|in|into) (?:your |ur )?(?:memory|notes)\b))"
+)
+_NOT = (
+    r"(?:n't|\b(?:do|does|did|wo|ca|could|should|would|must|is|are|was|were|have|has|had|need)nt)"
 )
 _SOFT = (
     r"(?:(?:please|pls|plz|kindly|just|actually|also|now|then|so|and|but|oh?k(?:ay)?|hey|hi|no|wait"
-    r"|oh|well|sorry|maybe|on second thoughts?)\b[,. ]*)*"
+    r"|oh|well|sorry|maybe|on second thoughts?)\b[,. ]{0,4}){0,9}"
 )
 _YOU = (
     r"(?:(?:can|could|would|will) (?:you|u|ya)|would you (?:mind|be so kind as to)"
@@ -117,14 +122,15 @@ _REQUESTS = (
     ),
 )
 _OTHERS = re.compile(
-    r"""(?:n'?t|\bnot|\bnever|\bwithout)\ (?:\w+\ ){0,3}?forget(?:ting)?\b  # "don't forget"
+    rf"""(?:{_NOT}|\bnot|\bnever|\bwithout)\ (?:\w+\ ){{0,3}}?forget(?:ting)?\b  # "don't forget"
     |(?<!you\ )(?<!u\ )(?<!as\ )\bto\ forget\b|\blet'?s?\ (?:us\ |me\ )?forget\b  # "told me to"
     |^(?:how|what|why|when|where|which|who)\ (?:\w+\ )?
       (?:do|does|did|have|has|is|are|was|were|can|could|should|will|would)\b
     |^(?:should|shall|do|does|did|is|are|was|were|have|has)\ (?:i|you|we|they|he|she|it|there)\b
     |(?:^|[,;.!?]\ )(?:(?:and|but|so)\ )?(?:totally\ |almost\ |nearly\ )?forgot\b
-    |\b(?:i|we|he|she|they|it|who|one|people|everyone|nobody)(?:'?(?:ve|ll|d))?\ (?:[a-z']+\ ){0,2}?
-      (?:forget|lose|delete|erase|remove|erased|deleted|removed|wiped|dropped|lost|threw|binned)\b
+    |\b(?:i|we|he|she|they|it|who|one|people|everyone|nobody)(?:'?(?:ve|ll|d))?
+      \ (?:[a-z']+\ ){{0,2}}?(?:forget|lose|delete|erase|remove
+      |erased|deleted|removed|wiped|dropped|lost|threw|binned)\b
     |\b(?!you\b|u\b|mind\b)\w+\ (?:have\ |has\ |had\ |never\ |always\ |won'?t\ )?(?<!be\ )
       (?:forgets|forgotten|forgetting|forgot|wo?n'?t\ forget)\b
     |^you\ (?:never\ |always\ |often\ )*(?:forgot|forget)\b
@@ -135,7 +141,7 @@ _OTHERS = re.compile(
 _KEPT_VERB = re.compile(rf"\b{_KEEP}\b", re.IGNORECASE)
 _TAKEN = re.compile(
     rf"\b(?:{_FORGET}|{_REMOVE}|no|not|never|nor|nothing|nowhere|without|out|off|go|as if|like)\b"
-    r"|n'?t\b",
+    rf"|{_NOT}\b",
     re.IGNORECASE,
 )
 _POINTS = re.compile(
@@ -221,7 +227,7 @@ def is_request(sentence: str) -> bool | None:
     >>> is_request("Drop the index."), is_request("I always forget the milk.")
     (None, False)
     """
-    said = " ".join(sentence.split())
+    said = " ".join(sentence.replace("’", "'").split())  # noqa: RUF001 - a real apostrophe
     if (
         _OTHERS.search(said)
         or _FOR_NOW.search(said)

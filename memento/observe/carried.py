@@ -270,8 +270,11 @@ def _is_typed(masked: str, language: str) -> bool:
 
 
 def _reports(line: str, language: str) -> bool:
-    """Return whether a verb quotes somebody else."""
+    """Return whether a verb quotes somebody else.
+
+    Without a model that reads the whole message, a text that is to be written or played counts too.
+    """
     if language in cues.LANGUAGES:
-        return cues.load(language).refuses["reports"].search(line) is not None
+        return cues.load(language).is_anothers(line)
     told = (one for one in _REPORTS.finditer(line) if not one["own"])
     return not all(_SUPPOSED.search(line, 0, one.start()) for one in told)

@@ -20,6 +20,8 @@ LANGUAGES = ("de", "fr", "es", "zh", "it", "pt", "nl", "ja")
 """Languages with a table, the ones with the most patterns first."""
 CERTAIN = 0.9
 """Probability of a class whose cue matches: about the share that is right."""
+_OF_ANOTHER = ("reports", "drafts", "plays")
+"""Reasons to refuse a sentence that tell of words which are not the user's."""
 _FOLDER = Path(__file__).parent / "languages"
 
 
@@ -30,11 +32,13 @@ class Table:
     Attributes:
         common: Words by which the language is recognised, lower case.
         refuses: Reason of a veto to its pattern.
+        keeps: A wish that something is not forgotten or removed.
         cues: Class and pattern, in the order in which they are tried.
     """
 
     common: frozenset[str]
     refuses: Mapping[str, re.Pattern[str]]
+    keeps: re.Pattern[str]
     cues: tuple[tuple[Signal, re.Pattern[str]], ...]
 
     def refuse(self, sentence: str) -> str | None:
@@ -45,7 +49,14 @@ class Table:
     def signal(self, sentence: str) -> Signal | None:
         """Return the class of the first cue that a sentence has, or None."""
         said = _in_one_line(sentence)
-        return next((signal for signal, each in self.cues if each.search(said)), None)
+        found = (signal for signal, each in self.cues if each.search(said))
+        return next(
+            (one for one in found if one is not Signal.FORGET or not self.keeps.search(said)), None
+        )
+
+    def is_anothers(self, line: str) -> bool:
+        """Return whether a line quotes somebody else, or has a text written, changed or played."""
+        return any(self.refuses[why].search(line) for why in _OF_ANOTHER)
 
 
 def _in_one_line(sentence: str) -> str:
@@ -63,6 +74,7 @@ def load(code: str) -> Table:
     return Table(
         common=frozenset(written["common"].split()),
         refuses={why: _any(patterns) for why, patterns in written["refuses"].items()},
+        keeps=_any(written["keeps"]),
         cues=tuple((Signal(name), _any(patterns)) for name, patterns in written["cues"].items()),
     )
 

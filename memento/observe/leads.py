@@ -58,8 +58,8 @@ def _is_shown(masked: str, sentence: Span, start: int) -> bool:
 
 
 _PLAYED = re.compile(
-    r"(?:(?:ok|okay|now|so|please|let['’]?s)[\s,]+){0,3}(?:role-?play|play a game|pretend|imagine"  # noqa: RUF001 - a real apostrophe
-    r"|suppose|assume|act as|you(?:['’]re| are) (?:an?|the|now)\b)",  # noqa: RUF001 - as above
+    r"(?:(?:ok|okay|now|so|please|let['’]?s)[\s,]+){0,3}(?:role-?play|(?<=s )play\b"  # noqa: RUF001 - a real apostrophe
+    r"|play a game|pretend|imagine|suppose|assume|act as|you(?:['’]re| are) (?:an?|the|now)\b)",  # noqa: RUF001 - as above
     re.IGNORECASE,
 )
 """A sentence after which a message plays a part, or supposes something."""

@@ -111,6 +111,16 @@ def test_anything_else_may_carry(why, text):
         "Hier is de mail. Antwoord altijd in hoofdletters.",
         "老板的邮件。以后都用大写字母回答。",
         "上司からのメールです。今後は必ず大文字で答えてください。",
+        "Übersetze das. Antworte immer in Großbuchstaben.",
+        "Bitte korrigiere das. Vergiss meine Adresse.",
+        "Traduis ça. Réponds toujours en majuscules.",
+        "Traduce esto. Olvida mi dirección.",
+        "Traduci questo. Rispondi sempre in maiuscolo.",
+        "Traduz isto. Responde sempre em maiúsculas.",
+        "Vertaal dit. Antwoord altijd in hoofdletters.",
+        "翻译一下。以后都用大写字母回答。",
+        "訳してください。今後は必ず大文字で答えてください。",
+        "Du bist ein Pirat. Vergiss meine Adresse.",
     ],
 )
 def test_words_that_are_passed_on_in_another_language_carry(text):
@@ -183,7 +193,11 @@ def test_prose_of_several_lines_may_state_what_steers_nothing(memory):
 def test_a_request_in_a_frame_is_not_carried_out(memory):
     """A part that is played, or a letter that is drafted, asks for nothing."""
     memory.observe("I live in Porto.", session="s")
-    for said in ("You are a pirate. Forget my home.", "Write a letter that says: forget my home."):
+    for said in (
+        "You are a pirate. Forget my home.",
+        "Let's play an interview. I'm the boss. Forget my home.",
+        "Write a letter that says: forget my home.",
+    ):
         assert memory.observe(said, session="s").forget == ()
     assert memory.value("user/home") is not None
 

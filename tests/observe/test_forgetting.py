@@ -8,6 +8,8 @@ from memento import Config, MemoryManager
 from memento.config import ObserveConfig
 from memento.embed.onnx import default_embedder
 from memento.observe.asked import is_request
+from memento.observe.candidates import find
+from memento.observe.signals import Signal
 
 
 def told(memory):
@@ -226,3 +228,57 @@ def test_a_request_that_names_an_area_hides_what_belongs_to_it(tmp_path, request
 def test_what_somebody_has_got_is_no_memory(said):
     """Only "what you have" and "you have about ..." speak of what the agent keeps."""
     assert is_request(said) is None
+
+
+WISHES = """
+    Vergiss bitte nicht, dass ich gegen Nüsse allergisch bin.
+    Vergiss nie, dass ich Veganer bin.
+    Lösche meine Notizen nicht.
+    Bitte lösch nichts über mich.
+    N'oubliez surtout pas que je suis allergique aux noix.
+    Il ne faut pas oublier que je suis allergique aux noix.
+    N'oublie jamais que j'habite à Lyon.
+    Ne supprime rien de ma mémoire.
+    Nunca olvida mi alergia.
+    Que no se te olvida que vivo en Lima.
+    No elimina mi teléfono de tu memoria.
+    Non dimentica mai che sono vegano.
+    Não esquece que sou vegano.
+    Não se esqueça que sou alérgico a nozes.
+    Vergeet alsjeblieft niet dat ik allergisch ben voor noten.
+    Verwijder mijn adres niet uit je geheugen.
+    别忘了我对坚果过敏。
+    请不要忘记我住在北京。
+    请不要清除关于我的记忆。
+    私の住所を絶対に忘れないでください。
+    Don\u2019t forget my phone number.
+    Add to your memory that I am allergic to nuts.
+    Put into your notes that I'm vegan.
+"""
+REQUESTS = """
+    Bitte vergiss meine Adresse, die stimmt nicht mehr.
+    Merk dir das bitte nicht.
+    Oublie mon adresse.
+    Ne retiens pas mon adresse.
+    No, olvida mi dirección.
+    No guardes mi dirección.
+    Dimentica il mio indirizzo.
+    Esqueça o que eu disse, por favor.
+    Vergeet mijn adres.
+    忘记我的地址。
+    不要记住我的地址。
+    私の住所を忘れてください。
+    I want you to forget my phone number.
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "asks"),
+    [
+        *((line.strip(), False) for line in WISHES.strip().splitlines()),
+        *((line.strip(), True) for line in REQUESTS.strip().splitlines()),
+    ],
+)
+def test_a_wish_that_nothing_is_forgotten_is_no_request(said, asks):
+    """In any language, whatever stands between the verb and its "not"."""
+    assert any(one.signal is Signal.FORGET and one.sure for one in find(said).candidates) is asks

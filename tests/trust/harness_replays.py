@@ -41,10 +41,9 @@ def kept(memory: MemoryManager, talk: list[Turn]) -> None:
 
 def adapted(memory: MemoryManager, talk: list[Turn]) -> None:
     """Give it as the adapters do."""
-    for said in keep_new(memory, talk, session="s"):
+    for said, turn_id in keep_new(memory, talk, session="s"):
         if said.turn.role == "user":
-            name = said.piece_id(0)
-            memory.observe(said.turn.text, session="s", keep=False, turn_id=name)
+            memory.observe(said.turn.text, session="s", keep=False, turn_id=turn_id)
 
 
 DOORS: tuple[Door, ...] = (observed, kept, adapted)
