@@ -63,7 +63,38 @@ def test_a_plain_statement_is_found_whole_and_of_its_class(message, signal):
     assert stored(f"Good morning! {message}") == [(signal, message)]
 
 
-@pytest.mark.parametrize("message", ["Thanks, that worked!", "I'm tired today.", "What is 3 + 4?"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "Please remember that {}",
+        "Remember {}",
+        "Don't forget that {}",
+        "I want you to remember that {}",
+        "Keep in mind that {}",
+        "Please remember: {}",
+    ],
+)
+@pytest.mark.parametrize(
+    "statement", ["I am allergic to nuts.", "I live in Porto.", "I'm vegan, by the way."]
+)
+def test_what_is_to_be_remembered_is_found(form, statement):
+    """It is no request to forget, whatever verb stands before it."""
+    (found,) = find(form.format(statement)).candidates
+    assert found.sure
+    assert found.signal in {Signal.FACT, Signal.IDENTITY, Signal.PREFERENCE}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Thanks, that worked!",
+        "I'm tired today.",
+        "What is 3 + 4?",
+        "Whenever you're ready, we can start the migration.",
+        "Good, whenever needed we can use it.",
+        "Whenever it suits you, we could talk.",
+    ],
+)
 def test_small_talk_is_left(message):
     """Not even as doubtful."""
     assert find(message).candidates == ()

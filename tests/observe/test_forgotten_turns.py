@@ -35,6 +35,26 @@ def test_no_prompt_tells_what_was_forgotten(asked):
     assert memory.value("user/home") is not None
 
 
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "Can you forget my phone number?",
+        "Could you please delete my phone number?",
+        "Would you mind forgetting my phone number?",
+        "I want you to forget my phone number.",
+        "Forget my phone number, please.",
+        "Please forget my phone number now.",
+        "Remove my phone number from your memory, please.",
+    ],
+)
+def test_a_request_is_carried_out_however_it_is_made(memory, request_):
+    """As a question, with "please" behind it, or as a wish."""
+    memory.observe("My phone number is 555 010 4477.", session="a")
+    memory.observe(request_, session="b")
+    assert memory.value("user/phone") is None
+    assert "4477" not in everything_told(memory, "What is my phone number?")
+
+
 def test_undo_brings_it_back(asked):
     """The turns come back with the slot."""
     memory, seen = asked

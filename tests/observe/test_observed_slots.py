@@ -84,7 +84,11 @@ HELD = {
         [f"I {moved} {what}." for moved in ("moved to", "just moved to") for what in (
             "Gmail", "TypeScript", "Python 3.12", "Kotlin", "Vodafone", "N26", "Apple Music",
             "Chapter 3", "Level 5", "Room 204", "Zendesk", "Lane 2", "Tuesdays", "Team Phoenix",
-        )],
+            "Marketing", "the night shift",
+        )] + [
+            "I live in a small flat with two cats.", "We live in the same building as Tom.",
+            "My home is my castle.", "I live in my car these days.",
+        ],
     ),
     "user/employer": (
         "I work at Siemens.",
