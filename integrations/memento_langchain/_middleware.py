@@ -23,12 +23,10 @@ from langchain.agents.middleware.types import (
     PrivateStateAttr,
 )
 from langchain_core.messages import (
-    AIMessage,
     AnyMessage,
     BaseMessage,
     HumanMessage,
     SystemMessage,
-    ToolMessage,
 )
 from langgraph.runtime import Runtime
 from langgraph.types import Command
@@ -48,7 +46,7 @@ from memento_langchain._removed import (
     without,
 )
 from memento_langchain._structured import Wanted, answered, chosen, with_words
-from memento_langchain._turns import text_of, turn_of
+from memento_langchain._turns import role_of, text_of, turn_of
 from memento_langchain.namespaces import Namespace, Views, settings_of_run
 
 Place = Literal["user", "system"]
@@ -349,8 +347,8 @@ def _turns(messages: Iterable[AnyMessage], *, tools: bool = False) -> list[Turn]
     and a turn is identified by its text and how often that was said before.
     """
     lasting = _has_checkpoints()
-    kinds = (AIMessage, ToolMessage) if tools else (AIMessage,)
-    said = (one for one in messages if _is_users(one) or isinstance(one, kinds))
+    roles = ("user", "assistant", "tool") if tools else ("user", "assistant")
+    said = (one for one in messages if role_of(one) in roles and not _is_note(one))
     return [turn_of(one, lasting=lasting) for one in said]
 
 
@@ -407,8 +405,13 @@ def _question(request: ModelRequest[Any]) -> dict[str, Any]:
 
 
 def _is_users(message: BaseMessage) -> bool:
-    """Return whether a person wrote a message, and not LangChain, as with a summary."""
-    return isinstance(message, HumanMessage) and "lc_source" not in message.additional_kwargs
+    """Return whether a person wrote a message."""
+    return role_of(message) == "user"
+
+
+def _is_note(message: BaseMessage) -> bool:
+    """Return whether LangChain wrote a message in the user's name, such as a summary."""
+    return isinstance(message, HumanMessage) and "lc_source" in message.additional_kwargs
 
 
 def _put(message: M, text: str, *, before: bool = False) -> M:

@@ -6,7 +6,7 @@ import logging
 import re
 from collections.abc import Mapping
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, ChatMessage
 
 from memento import Memory, Source, Trust, Turn
 from memento.conversation import kept_here
@@ -28,8 +28,9 @@ def role_of(message: BaseMessage) -> str:
     if is_made({"additional_kwargs": message.additional_kwargs}):
         return "assistant"
     own = getattr(message, "role", None)  # a ChatMessage, whose type says nothing
-    told_by_tool = isinstance(own, str) and trust_of(own) is Trust.TOOL
-    return "tool" if told_by_tool else named(message.type)
+    if isinstance(own, str) and trust_of(own) is Trust.TOOL:
+        return "tool"
+    return named(message.role if isinstance(message, ChatMessage) else message.type)
 
 
 def text_of(message: BaseMessage) -> str:

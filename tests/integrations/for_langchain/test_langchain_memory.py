@@ -108,7 +108,7 @@ def test_messages_are_shown_as_who_said_them(open_memory):
         SystemMessage("Be terse."),
         HumanMessage("Hi."),
         AIMessage("Ho."),
-        ChatMessage("!", role="chat"),
+        ChatMessage("!", role="x"),
     ]
     block = memory.load_memory_variables({"input": "llamas"})["history"][0]
     assert "Ask again about llamas." in block.content

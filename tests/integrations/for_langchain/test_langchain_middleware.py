@@ -26,7 +26,7 @@ from langchain.agents.middleware import (
 )
 from langchain.agents.middleware.pii import PIIDetectionError
 from langchain.agents.structured_output import ToolStrategy
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, ChatMessage, HumanMessage, SystemMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel
@@ -1047,6 +1047,19 @@ def test_what_is_kept_can_be_chosen_by_roles(manager, fake_model):
         ours = MementoMiddleware(view, keep=(role,))
         create_agent(fake_model("Noted."), middleware=[ours]).invoke(said("My bike is red."))
         assert kept(view) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("role", "trusted"), [("user", "user"), ("Human", "user"), ("assistant", "agent")]
+)
+def test_a_message_without_a_class_of_its_own_is_its_roles(manager, fake_model, role, trusted):
+    """`ChatMessage` tells its speaker in a field; only the user's words are learned."""
+    talk = {"messages": [ChatMessage("My name is Ada.", role=role), HumanMessage("Who am I?")]}
+    ours = MementoMiddleware(manager, observe=True)
+    create_agent(fake_model("Ada."), middleware=[ours]).invoke(talk)
+    turn = next(one for one in manager.list() if one.text == "My name is Ada.")
+    assert turn.source.kind == trusted
+    assert (manager.value("user/name") is not None) == (trusted == "user")
 
 
 @dataclass
