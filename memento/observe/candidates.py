@@ -10,7 +10,7 @@ from dataclasses import replace
 from memento.observe import cues, mask, split
 from memento.observe import language as languages
 from memento.observe.asked import is_request
-from memento.observe.carried import LONGEST, MOST_READ, PROSE, are_own, carries
+from memento.observe.carried import LONGEST, MOST_READ, PROSE, are_own, carries, sends_elsewhere
 from memento.observe.leads import is_stated_outright
 from memento.observe.signals import (
     DOUBT_AT,
@@ -64,7 +64,11 @@ def find(
         candidates = _by_cues(read, masked, code, vetoed)
     else:
         return Found(skipped=len(spans), language=code, carried=carried)
-    own = [is_stated_outright(one.span, one.span.start, masked, read) for one in candidates]
+    own = [
+        is_stated_outright(one.span, one.span.start, masked, read)
+        and not (one.signal is Signal.RULE and sends_elsewhere(one.text, masked, read, code))
+        for one in candidates
+    ]
     sure = [
         is_own and one.probability >= _least(one.signal, store_at)
         for one, is_own in zip(candidates, own, strict=True)

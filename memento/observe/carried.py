@@ -12,7 +12,7 @@ forget, no correction. If it looks like prose, the rest may be learned; otherwis
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from unicodedata import category, normalize
 
 from memento.base.blocks import SHOWN
@@ -49,14 +49,15 @@ _QUOTE = re.compile(r"[\"＂“”„«»「」『』]")  # noqa: RUF001 - real 
 
 _CJK = r"\u3040-\u30ff\u3400-\u9fff"
 _LEAD = re.compile(rf"(?:^|(?<=[.!?。]))(?P<lead>[^:.!?。]{{1,60}}):(?=\s|[{_CJK}])")
+_ADDRESS = r"""https?://\S+ | (?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,4}"""
+_SENDS = re.compile(_ADDRESS, re.IGNORECASE | re.VERBOSE)
 _WITHIN = re.compile(
-    r"""(?<=\w)\s\((?=[a-z\d])[\w\s.,:'’%+-]{1,60}\) | https?://\S+
-    | (?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,4}
+    rf"""(?<=\w)\s\((?=[a-z\d])[\w\s.,:'’%+-]{{1,60}}\) | {_ADDRESS}
     | (?<=\w)[-'’./&+\#%@](?=\w) | (?<=\d)(?:,(?=\d)|:(?=\d\d\b)|[%$€£]) | (?<=\w)[+\#]+(?!\S)
     | (?<!\S)(?:[$€£\#+](?=\d) | [\#/.](?=[a-z]) | --?(?=[a-z]) | ['‘](?=\w))
     | (?<=\s)(?:@(?=\w)|&(?=\s))
     | (?<=\w)['’](?![\w'’])
-    | (?:[:;]-?[)(DP]|[\u2600-\u27bf\U0001f000-\U0001faff\ufe0f\u200d]|\s){1,20}$
+    | (?:[:;]-?[)(DP]|[\u2600-\u27bf\U0001f000-\U0001faff\ufe0f\u200d]|\s){{1,20}}$
     """,  # noqa: RUF001 - real marks
     re.VERBOSE,
 )
@@ -226,6 +227,16 @@ def are_own(masked: str, sentences: Mapping[Span, bool], language: str) -> bool:
         or (sure and _is_own(masked[span.start : span.end], language, alone=False))
         for span, sure in sentences.items()
     )
+
+
+def sends_elsewhere(rule: str, masked: str, sentences: Sequence[Span], language: str) -> bool:
+    """Return whether a rule names an address beside a sentence that is not the user's own.
+
+    It would send what the user has to somebody, or take in what somebody has.
+    """
+    if len(sentences) == 1 or not _SENDS.search(rule):
+        return False
+    return not are_own(masked, dict.fromkeys(sentences, True), language)
 
 
 def _is_own(sentence: str, language: str, *, alone: bool) -> bool:
