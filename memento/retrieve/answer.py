@@ -10,12 +10,12 @@ import numpy as np
 
 from memento.retrieve import evidence, judging, order
 from memento.retrieve.by_name import asks_no_more
-from memento.retrieve.candidates import Candidate, said
 from memento.retrieve.columns import KINDS, Mask, Rows, Snapshot
 from memento.retrieve.context import Look
 from memento.retrieve.gather import Gathered, gather, in_order
 from memento.retrieve.inputs import WIDER
 from memento.retrieve.judging import Judged, judge
+from memento.retrieve.order import Candidate, said
 from memento.retrieve.passage import excerpt, passage
 from memento.text.chatter import is_acknowledgement
 from memento.text.worldly import asks_of_oneself
@@ -63,7 +63,7 @@ class Found:
         docid: Its row id.
         score: [0, 1], not increasing along the answer.
         confidence: Estimated chance that it is relevant to the query, [0, 1].
-        terms: Piece of evidence to its contribution; for ``exact`` see `candidates.Candidate`.
+        terms: Piece of evidence to its contribution; for ``exact`` see `order.Candidate`.
         ranks: Search (``text``, ``meaning``, ``time``, ``name``, ``exact``, ``slot``) to its rank,
             >= 1.
         folded: Row ids of near-identical memories that it stands for.
