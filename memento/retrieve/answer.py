@@ -112,7 +112,7 @@ def find(look: Look) -> Ranking:
     larger one.
     """
     request, query = look.request, look.query
-    if not look.snap.n or request.k == 0 or not look.mask.any():
+    if look.empty:
         return Ranking()
     room = _Room(look)
     answer, ranks = _collect(look, room)

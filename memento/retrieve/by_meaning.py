@@ -13,19 +13,17 @@ from typing import Protocol
 import numpy as np
 
 from memento.retrieve.columns import Floats, Mask, Rows, Snapshot, distinct, smoothable
+from memento.retrieve.former_values import SHARE, Heirs
 from memento.retrieve.inputs import Nearest
+from memento.tiers.mapped import even
 
 _SPARE = 2
 """So many times more rows are looked at than are proposed, if any row has neighbours. The nearest
 rows are known only by their own cosine; the nearest by smoothed cosine are searched for among those
 and their neighbours."""
 
-_SAMPLED = 8
-"""One of so many rows is looked at first where the best of very many are chosen."""
-
-_DIGITS = 5
-"""Decimals of a float32 cosine that do not depend on the order of summation."""
-_STEPS = np.float32(10**_DIGITS)
+_MOST_LENT = 1000
+"""The newest former values, whose vectors are compared; an index must read each from the ledger."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,33 +128,34 @@ def _and_neighbours(rows: Rows, snap: Snapshot) -> Rows:
     return every[every >= 0]
 
 
-def even(cosines: Floats) -> Floats:
-    """Round away differences of summation order, so that equal cosines are equal on every path."""
-    even = np.multiply(cosines, _STEPS)  # as np.round does, at two thirds of its cost
-    np.rint(even, out=even)
-    return np.divide(even, _STEPS, out=even)
+class MeaningOfHeirs:
+    """Search by vector that also finds memories by the vectors of their former values, if any."""
 
+    def __init__(self, meaning: Meaning, heirs: Heirs) -> None:
+        self._meaning = meaning
+        former, heir = heirs.former[-_MOST_LENT:], heirs.heir[-_MOST_LENT:]
+        self._rows = distinct(heir)
+        self._lent = np.zeros(len(self._rows), np.float32)
+        lent = SHARE * meaning.of(former).own
+        np.maximum.at(self._lent, np.searchsorted(self._rows, heir), lent)
 
-def best_rows(rows: Rows, score: Floats, count: int) -> Rows:
-    """Return the best of some ascending rows, best first; among equals the newest first."""
-    values = score[rows]
-    if len(rows) > _SAMPLED * count:
-        rows, values = _promising(rows, values, count)
-    if len(rows) > count:
-        bar = np.partition(values, len(rows) - count)[len(rows) - count]
-        above = values > bar
-        level = np.flatnonzero(values == bar)[np.count_nonzero(above) - count :]
-        above[level] = True
-        rows, values = rows[above], values[above]
-    return rows[np.lexsort((-rows, -values))]
+    def propose(self, allowed: Mask | None, count: int) -> Rows:
+        """Return the rows nearest by smoothed cosine, or by that of a former value."""
+        near = self._meaning.propose(allowed, count)
+        lent = self._rows[self._lent > 0]
+        rows = distinct(np.concatenate([near, lent if allowed is None else lent[allowed[lent]]]))
+        return rows[np.lexsort((-rows, -self.of(rows).smooth))[:count]]
 
+    def of(self, rows: Rows) -> Cosines:
+        """Return the cosines of rows."""
+        found = self._meaning.of(rows)
+        at = np.minimum(np.searchsorted(self._rows, rows), len(self._rows) - 1)
+        lent = np.where(self._rows[at] == rows, self._lent[at], np.float32(0))
+        has = lent > 0
+        own = np.where(has, np.maximum(found.own, lent), found.own)
+        smooth = np.where(has, np.maximum(found.smooth, lent), found.smooth)
+        return Cosines(own, smooth, found.known | has)
 
-def _promising(rows: Rows, values: Floats, count: int) -> tuple[Rows, Floats]:
-    """Leave out most of the rows that cannot be among the best, judged by a sample.
-
-    Source: Floyd & Rivest, Expected Time Bounds for Selection, 1975.
-    """
-    sample = values[::_SAMPLED]
-    wanted = min(len(sample), 2 * count // _SAMPLED + _SAMPLED)
-    kept = values >= np.partition(sample, len(sample) - wanted)[len(sample) - wanted]
-    return (rows[kept], values[kept]) if np.count_nonzero(kept) >= count else (rows, values)
+    def vectors(self, rows: Rows) -> Floats:
+        """Return the rows' own vectors, without any share of those of former values."""
+        return self._meaning.vectors(rows)

@@ -167,6 +167,7 @@ def weigh(
     ``among`` is the number of memories that were searched.
     """
     cosines = None if meaning is None else meaning.of(rows)
+    nearest = None if cosines is None else cosines.best
     known = cosines if cosines is not None and cosines.known.any() else None
     session, cues = snap.session[rows], snap.cues[rows]
     case = _Case(query, snap, rows, lexical, meaning, known, session, cues, then)
@@ -174,7 +175,7 @@ def weigh(
     return Evidence(
         rows,
         {name: values for name, values in found.items() if values is not None},
-        None if cosines is None else cosines.best,
+        nearest,
         lexical.cover[rows],
         session < 0,
         lexical.unknown,

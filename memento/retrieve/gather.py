@@ -9,9 +9,8 @@ import numpy as np
 
 from memento.retrieve import by_time, by_words, evidence
 from memento.retrieve import former_values as pasts
-from memento.retrieve.by_meaning import best_rows
 from memento.retrieve.by_name import Called
-from memento.retrieve.columns import Rows, distinct
+from memento.retrieve.columns import Rows, best_rows, distinct
 from memento.retrieve.context import Look
 
 _MAX_EXACT = 200  # rows whose text is read for one identifier or quoted phrase

@@ -22,15 +22,23 @@ from memento.config import Config, LongIndex
 from memento.errors import TierUnavailable
 from memento.ledger import memories, vectors
 from memento.ledger.contract import Ledger, Session
-from memento.retrieve.by_meaning import best_rows, even
 from memento.retrieve.cache import Held
-from memento.retrieve.columns import TIERS, Floats, Mask, Rows, Snapshot, distinct, having_trait
+from memento.retrieve.columns import (
+    TIERS,
+    Floats,
+    Mask,
+    Rows,
+    Snapshot,
+    best_rows,
+    distinct,
+    having_trait,
+)
 from memento.retrieve.inputs import WIDER
 from memento.tiers import derived, mapped
 from memento.tiers.derived import Filing, Unusable
 from memento.tiers.exact import LACKS, Vectors, who_answers
 from memento.tiers.folder import LongState
-from memento.tiers.mapped import KIND, Docids, Links, Table, dots
+from memento.tiers.mapped import KIND, Docids, Links, Table, dots, even
 from memento.tiers.store_embedder import StoreEmbedder
 from memento.types import Tier
 
