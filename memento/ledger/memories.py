@@ -40,6 +40,7 @@ _BASIS = frozenset({"trust", "kind", "importance", "created_at"})
 """Columns on which ``dynamics`` of a memory depend, beside its events."""
 
 _NS = dialect.without_index("ns")
+_BY_DOCIDS = f"SELECT {rows.COLUMNS} FROM memories WHERE docid {one_of_numbers()} AND {_NS} = ?"
 NOT_ERASED = "docid NOT IN (SELECT docid FROM erased)"
 """For a writer, which would see erased rows until they are deleted, see ``erasure``."""
 _SAME_SESSION, _PAST = dialect.same("session"), dialect.skipping()
@@ -65,7 +66,7 @@ def by_docid(db: Session, docid: int) -> Row:
 
 def by_docids(db: Session, ns: int, docids: Iterable[int]) -> dict[int, Row]:
     """Read several memories of one namespace by row id; absent ones are left out."""
-    found = rows.select(db, f"docid {one_of_numbers()} AND {_NS} = ?", (listed(docids), ns))
+    found = [Row(*one) for one in db.execute(_BY_DOCIDS, (listed(docids), ns))]
     return {row.docid: row for row in found}
 
 
@@ -541,17 +542,22 @@ def next_turn(db: Session, turn: Row) -> Row | None:
 def latest_rev(db: Session, ns: int) -> int:
     """Return the newest revision of a namespace; 0 if nothing is in it."""
     low, high = docid_range(ns)
-    newest, changed, erased = db.execute(_LATEST, (low, high, ns, ns)).fetchone()
+    return rev_of(low, *db.execute(f"SELECT {LATEST}", (low, high, ns)).fetchone())
+
+
+def rev_of(low: int, newest: int | None, changed: int | None, erased: int | None) -> int:
+    """Return the newest revision by what `LATEST` finds in the rows from ``low`` on."""
     return max((newest or low) & SEQ_MASK, int(changed or 0), int(erased or 0))
 
 
 # A damaged revision, too large or a text, would put new rows into another namespace.
-_LATEST = (
-    "SELECT (SELECT max(docid) FROM memories WHERE docid BETWEEN ? AND ?),"
-    f" (SELECT max(rev) FROM memories WHERE ns = ? AND rev <> (docid & {SEQ_MASK})"
+LATEST = (
+    "(SELECT max(docid) FROM memories WHERE docid BETWEEN ?1 AND ?2),"
+    f" (SELECT max(rev) FROM memories WHERE ns = ?3 AND rev <> (docid & {SEQ_MASK})"
     f" AND rev <= {SEQ_MASK}),"
-    f" (SELECT max(rev) FROM erased WHERE ns = ? AND rev <= {SEQ_MASK})"
+    f" (SELECT max(rev) FROM erased WHERE ns = ?3 AND rev <= {SEQ_MASK})"
 )
+"""Three values of a query whose parameters are the range of row ids and the namespace."""
 
 
 def erased_at(db: Session, ns: int) -> int:

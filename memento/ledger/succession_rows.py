@@ -55,8 +55,12 @@ def drop(db: Session, docid: int) -> None:
     db.execute("DELETE FROM successions WHERE newer = ?1 OR older = ?1", (docid,))
 
 
-def pairs(db: Session, ns: int, most: int) -> list[tuple[int, int]]:
-    """Return the newest pairs (earlier, later) of which the later changes the earlier."""
+MOST_READ = 500
+"""Maximum number of pairs in a namespace that a query looks at."""
+
+
+def pairs(db: Session, ns: int, most: int = MOST_READ) -> list[tuple[int, int]]:
+    """Return the pairs (earlier, later) of which the later changes the earlier, newest first."""
     which = "older BETWEEN ? AND ? ORDER BY older DESC LIMIT ?"
     query = f"SELECT older, newer FROM successions WHERE {which}"
     return db.execute(query, (*docid_range(ns), most)).fetchall()

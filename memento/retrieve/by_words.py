@@ -23,7 +23,7 @@ from memento.ledger.match import All, Any, Match, Start
 from memento.retrieve import spellings
 from memento.retrieve.columns import Floats, Mask, Rows, Snapshot, distinct
 from memento.retrieve.inputs import TextSource
-from memento.retrieve.question import Query, match_term
+from memento.retrieve.question import Query
 from memento.retrieve.spellings import Vocabulary
 from memento.text.words import EMPTY_WORDS, STOP_WORDS, is_unspaced
 
@@ -116,7 +116,7 @@ def look_up(query: Query, reader: Reader) -> list[Posting]:
     """
     snap, mask = reader.snap, reader.mask
     same = spellings.synonyms(query.terms)
-    matches = [query.forms.get(term) or match_term(term) for term in query.terms]
+    matches = [query.forms.get(term) or spellings.match_term(term) for term in query.terms]
     none: list[Match | None] = [None] * len(same)
     places, first = reader.read_all(matches, same if snap.noted else none)
     found = _by_words(query, reader, matches, places)

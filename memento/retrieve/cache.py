@@ -10,7 +10,7 @@ from typing import NamedTuple
 from memento.ledger.contract import Moment
 from memento.ledger.links import Linked
 from memento.ledger.predicate import Filters
-from memento.retrieve.columns import Mask, Roster
+from memento.retrieve.columns import Mask, Roster, Snapshot
 from memento.retrieve.ledger_source import State
 from memento.retrieve.spellings import Vocabulary
 from memento.retrieve.usage_boost import Strengths
@@ -85,14 +85,15 @@ class Held:
         vectors = 0 if self.vectors is None else self.vectors.nbytes
         return self.roster.nbytes + self.words.nbytes + self.strengths.nbytes + vectors
 
-    def open_at(self, filters: Filters) -> Mask:
+    def open_at(self, filters: Filters, snap: Snapshot) -> Mask:
         """Return the rows that a query without filters may find; the caller holds the lock.
 
         Args:
             filters: The filters of that query: only the present moment.
+            snap: The memories.
         """
         if self.open is None or not self.open.since <= filters.now < self.open.until:
-            self.open = Open.of(self.roster.snapshot(), filters)
+            self.open = Open.of(snap, filters)
         return self.open.mask
 
 

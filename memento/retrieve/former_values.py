@@ -27,9 +27,6 @@ SHARE = np.float32(0.9)
 """Share of the evidence for a former value that its heir gets: the new value may say it in quite
 other words ("it's 7026 now"), and nothing else is the answer. With 0.6 a memory that merely has the
 words came first: 13 of 16 questions about changed values were right on two lives, now all."""
-MOST_LATER = 500
-"""Maximum number of pairs in a namespace that a query looks at, those with the newest earlier
-statements."""
 _NO_ROWS: Rows = np.zeros(0, np.intp)
 
 Successions: TypeAlias = Sequence[tuple[int, int]]

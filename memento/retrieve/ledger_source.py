@@ -14,10 +14,11 @@ from memento.ledger.contract import Ledger, Session, Tail
 from memento.ledger.links import Linked
 from memento.ledger.match import Match
 from memento.ledger.predicate import Filters
-from memento.ledger.rows import Row, docid_of, string_in
+from memento.ledger.rows import Row, string_in
+from memento.ledger.schema import SEQ_BITS
 from memento.retrieve.columns import distinct
 from memento.retrieve.spellings import Vocabulary
-from memento.retrieve.usage_boost import Strengths
+from memento.retrieve.usage_boost import Life, Strengths
 from memento.status import HEARD
 from memento.text.words import words
 
@@ -75,6 +76,7 @@ class LedgerSource:
         known: Its vocabulary, as far as an earlier query needed it; set with the state.
         strengths: The sums of its events; set with the state.
         linked: Which relations there are between its memories; set with the state.
+        life: The effects of its events on this query; None before they are asked for.
         rows: Row id to the row, of memories whose texts were read; damaged ones too.
     """
 
@@ -96,6 +98,7 @@ class LedgerSource:
         self.members: Docids | None = None
         self.moment = ledger.moment()
         self.state: State | None = None
+        self.life: Life | None = None
         self.rows: dict[int, Row] = {}
 
     def postings(self, matches: Sequence[Match], limit: int) -> list[Docids]:
@@ -125,7 +128,7 @@ class LedgerSource:
         found = self._ledger.read(
             lambda c: c.words.postings(self.ns, matches, limit), space=self.ns
         )
-        first = docid_of(self.ns, 0)
+        first = self.ns << SEQ_BITS
         return [
             first + (distinct(np.concatenate(both))[-limit:] if len(both[1]) else both[0])
             for both in zip(found, waiting, strict=True)

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -33,6 +32,7 @@ from memento.errors import (
 from memento.ledger import memories, namespaces, past, vectors
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.links import Linked, linked_in
+from memento.ledger.newest import newest
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, damaged, docid_of, is_sound, strings_in, to_memory
 from memento.ledger.schema import SEQ_MASK
@@ -53,8 +53,9 @@ from memento.retrieve.vector_search import Exact, VectorSearch
 from memento.retrieve.visible import allow, chosen, needs_ledger, set_aside
 from memento.status import having
 from memento.text import former_question
+from memento.tiers.mapped import KIND
 from memento.tiers.store_embedder import StoreEmbedder
-from memento.types import Hit, Kind, Retrieval, Tier
+from memento.types import Hit, Kind, Memory, Retrieval, Tier
 
 if TYPE_CHECKING:
     from memento.protocols import Reranker
@@ -221,7 +222,7 @@ class Searcher:
             lambda exact: self._near(source, asked, model, k, filters, exact=exact)
         )
         self._name_server(ns, missing)
-        found = Ranking(tuple(self._found_by_vector(near, least)), weighed=False)
+        found = Ranking.of([*self._found_by_vector(near, least)], 0.0, weighed=False)
         hits = self._hits(source, found, filters, filters.statuses, missing)
         sure = max((hit.confidence for hit in hits), default=0.0)
         return Retrieval("", hits, missing, sure, {"total": time.perf_counter() - began})
@@ -428,8 +429,10 @@ class Searcher:
         Returns:
             The namespace; the rows that pass the filters; the search by vector, or None.
         """
-        docids = source.matching(filters) if needs_ledger(filters) else None
-        hidden = source.hidden(filters)
+        narrow, docids, hidden = filters.narrow, None, None
+        if narrow:
+            docids = source.matching(filters) if needs_ledger(filters) else None
+            hidden = source.hidden(filters)
         held = self._kept.hold((source.ns, source.shown))
         with held.lock:
             if model is not None:
@@ -439,8 +442,8 @@ class Searcher:
             snap = held.roster.snapshot()
             source.members = snap.docid if source.shown else None
             passed, nearest = None, None
-            if not filters.narrow:
-                allowed = held.open_at(filters)
+            if not narrow:
+                allowed = held.open_at(filters, snap)
             else:
                 allowed = allow(snap, filters, docids, hidden)
                 passed = int(np.count_nonzero(allowed))
@@ -476,19 +479,21 @@ class Searcher:
 
         Both are read at one moment: the vector of a row not known yet would be lost.
         """
-        held.rev, edition = self._follow_rows(connection, ns, held)
+        came = newest(connection, KIND, ns)
+        held.rev, edition = self._follow_rows(connection, ns, held, came.rev)
         if not held.shown:  # usage by the owner is not shown to others
-            held.strengths.follow(connection, ns)
-        self._by_vector.follow(connection, ns, held, model)
-        return (held.rev, edition), linked_in(connection, ns)
+            held.strengths.follow(connection, ns, came.used)
+        self._by_vector.follow(connection, ns, held, model, came.facts)
+        linked = linked_in(connection, ns, flagged=came.flagged, succeeded=came.succeeded)
+        return (held.rev, edition), linked
 
-    def _follow_rows(self, connection: Session, ns: int, held: Held) -> tuple[int, int]:
+    def _follow_rows(self, connection: Session, ns: int, held: Held, rev: int) -> tuple[int, int]:
         """Read the new and changed rows.
 
         Returns:
             The revision that is now known, and the edition of the full-text index.
         """
-        rev, edition = memories.latest_rev(connection, ns), connection.words.edition()
+        edition = connection.words.edition()
         if rev == held.rev:
             self._tail.follow(connection, ns, rev)
             return rev, edition
@@ -514,7 +519,10 @@ class Searcher:
         return rev, edition
 
     def _life(self, source: LedgerSource, now: int) -> Life | None:
-        return Life(source.strengths, now, self._config.dynamics, self._config.effect)
+        if source.life is None:
+            config = self._config
+            source.life = Life(source.strengths, now, config.dynamics, config.effect)
+        return source.life
 
     def _hits(
         self,
@@ -529,8 +537,7 @@ class Searcher:
         A damaged row is left out and reported in ``missing``; a row that was folded into it takes
         its place.
         """
-        docids = [docid for one in ranking.found for docid in (one.docid, *one.beside)]
-        rows, garbled = self._read(source, docids, filters)
+        rows, garbled = self._read(source, ranking.docids, filters)
         if garbled:
             missing[LEDGER] = damaged([str(rows[docid].id) for docid in sorted(garbled)])
             log.warning("left out of an answer: %s", missing[LEDGER])
@@ -542,8 +549,9 @@ class Searcher:
         found = list(_standing(ranking.found, shown))
         life = self._life(source, filters.now)
         pairs = [(shown[one.docid], one.terms) for one in found]
-        told = life.told(pairs, weighed=ranking.weighed) if life else []
-        hits = [_hit(source.labels, shown, *one) for one in zip_longest(found, told)]
+        told = life.told(pairs, weighed=ranking.weighed) if life else [{}] * len(found)
+        memories_ = [to_memory(row, source.labels) for row, _ in pairs]
+        hits = [_hit(shown, *one) for one in zip(memories_, found, told, strict=True)]
         if source.members is not None:
             return tuple(_counted(hits, found, source.members))
         if filters.as_of is None and self._sees_present:
@@ -552,12 +560,14 @@ class Searcher:
 
     def _dated(self, ns: int, hits: Sequence[Hit], now: int) -> Iterator[Hit]:
         """Set ``until`` and ``newer`` on messages of which nothing that was learned still holds."""
-        turns = {one.id: docid_of(ns, one.memory.seq) for one in hits if one.memory.kind in _SAID}
+        turns = {
+            one.memory.id: docid_of(ns, one.memory.seq) for one in hits if one.memory.kind in _SAID
+        }
         found: Mapping[str, memories.Outdated] = {}
         if turns:
             found = self._ledger.read(lambda c: memories.outdated(c, ns, turns, now), space=ns)
         for one in hits:
-            end = found.get(one.id)
+            end = found.get(one.memory.id)
             yield one if end is None else replace(one, until=from_micros(end.until), newer=end.by)
 
     def _read(
@@ -633,11 +643,9 @@ def _unit(
     return asked / np.float32(length)
 
 
-def _hit(
-    labels: tuple[str, ...], rows: Mapping[int, Row], one: Found, told: Mapping[str, Any] | None
-) -> Hit:
+def _hit(rows: Mapping[int, Row], memory: Memory, one: Found, told: Mapping[str, Any]) -> Hit:
     return Hit(
-        memory=to_memory(rows[one.docid], labels),
+        memory=memory,
         score=one.score,
         confidence=one.confidence,
         terms=one.terms,
@@ -646,6 +654,6 @@ def _hit(
         passage=one.passage,
         signs=one.signs,
         newer=rows[one.newer].id if one.newer is not None and one.newer in rows else None,
-        **(told or {}),
+        **told,
         conflicts=tuple(rows[docid].id for docid in one.opposed if docid in rows),
     )

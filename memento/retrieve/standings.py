@@ -15,12 +15,12 @@ from memento.claims.standing import Stand, stands_higher
 from memento.dynamics.fold import VERDICTS
 from memento.dynamics.formulas import log_odds, prior
 from memento.dynamics.settings import Dynamics
-from memento.ledger import memories, strength_fold, succession_rows, usage_events
+from memento.ledger import memories, strength_fold, usage_events
 from memento.ledger.contract import Ledger, Session
-from memento.ledger.links import CONFLICTS, QUOTES, RESOLVED, Linked, are_linked, linked_in, pairs
+from memento.ledger.links import CONFLICTS, QUOTES, Linked, any_flagged, pairs
 from memento.ledger.rows import Row, is_sound
 from memento.ledger.schema import SEQ_BITS
-from memento.retrieve.former_values import MOST_LATER, Successions
+from memento.retrieve.former_values import Successions
 from memento.status import having
 
 _FOUND = frozenset(having("found"))
@@ -57,21 +57,19 @@ class Links:
 
     def successions(self) -> Successions:
         """Return the statements that may take the place of earlier ones."""
-        if not self.linked.succeeded:
-            return ()
-        return self.ledger.read(
-            lambda c: succession_rows.pairs(c, self.ns, MOST_LATER), space=self.ns
-        )
+        return self.linked.successions
 
 
 def is_known(session: Session, one: int, other: int) -> bool:
     """Return whether a person said that two memories do not conflict, or judged one of them."""
-    if are_linked(session, one, other, RESOLVED):
-        return True
-    return usage_events.were_judged(session, (one, other)) and any(
-        happened.kind in VERDICTS
-        for docid in (one, other)
-        for happened in usage_events.standing_ones(usage_events.told_of(session, docid))
+    settled, judged = usage_events.were_settled(session, one, other)
+    return settled or (
+        judged
+        and any(
+            happened.kind in VERDICTS
+            for docid in (one, other)
+            for happened in usage_events.standing_ones(usage_events.told_of(session, docid))
+        )
     )
 
 
@@ -103,7 +101,7 @@ def outside(
         Ids of memories of the answer to the time of the latest such statement, microseconds. Only
         statements count that hold now, in the same scope or one that contains it.
     """
-    if not ids or not linked_in(session, ns).any_flagged:
+    if not ids or not any_flagged(session, ns):
         return {}
     shown = set(memories.docids_of(session, ns, ids).values())
     linked = [

@@ -103,7 +103,9 @@ class VectorSearch:
         if self._ledger.read(is_due, space=ns):
             self._filing.write(ns, lambda folder: self._write_all(folder, ns, model, dim))
 
-    def follow(self, connection: Session, ns: int, held: Held, model: int | None) -> None:
+    def follow(
+        self, connection: Session, ns: int, held: Held, model: int | None, facts: vectors.Facts
+    ) -> None:
         """Bring the vectors of a namespace, made by one model, up to date.
 
         The same read must have followed the rows: the vector of an unknown row would be lost.
@@ -111,7 +113,6 @@ class VectorSearch:
         if model is None or self._embedding is None:
             return
         docids, dim = held.roster.snapshot().docid, self._embedding.dim
-        facts = vectors.facts(connection, KIND, ns)
         found = held.vectors if self.is_at_hand(held) else None
         if found is not None and (found.source != (model, facts.erased) or found.outdated):
             found = None
