@@ -193,7 +193,7 @@ class View:
         for (at, _), row in zip(parts, rows, strict=True):
             if row is not None:
                 firsts.setdefault(at, row)
-        return Memories(self.memory(row) for row in firsts.values())
+        return Memories(to_memory(row, self.namespace) for row in firsts.values())
 
     def _what_is_left(self, drafts: Sequence[Draft]) -> list[Draft | None]:
         """Return each draft without what was erased or forgotten; None if nothing is left."""
@@ -336,6 +336,7 @@ class View:
         shared, record = check_flag("shared", shared), check_flag("record", record)
         also = shared and moment is None and engine.config.scopes.shared
         return self.searched(
+            engine,
             lambda: answer(engine.ledger, searcher, self.namespace, request, shared=also),
             wait=request.wait,
             sessions=request.filters.sessions,
@@ -343,10 +344,15 @@ class View:
         )
 
     def searched(
-        self, search: Callable[[], Retrieval], *, wait: float, sessions: Sequence[str], record: bool
+        self,
+        engine: Engine,
+        search: Callable[[], Retrieval],
+        *,
+        wait: float,
+        sessions: Sequence[str],
+        record: bool,
     ) -> Retrieval:
         """Search once earlier memories are embedded, or the time to wait is over."""
-        engine = self.engine
         if wait:
             engine.settle(self.namespace, wait, sessions)
         with engine.background.traffic.query():

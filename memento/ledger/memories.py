@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from memento.base.plain import composed
 from memento.errors import NotFound
 from memento.ledger import dialect, rows, succession_rows
-from memento.ledger.contract import Session, Work
+from memento.ledger.contract import Session, Trace, Work
 from memento.ledger.dialect import each_of, listed, one_of, one_of_numbers
 from memento.ledger.predicate import Filters, predicate
 from memento.ledger.rows import STATE, Row, State, column, docid_range, first, single, strings_in
@@ -88,7 +88,8 @@ def repeatable(db: Session, ns: int, hashes: Sequence[bytes], now: int) -> list[
         f" AND (valid_until IS NULL OR valid_until > ?) AND {NOT_ERASED} ORDER BY docid DESC"
     )
     wanted += wanted[-1:] * (holes - len(wanted))
-    found = column(db, query, (ns, *map(bytearray, wanted), now, now))
+    read = db.execute(query, (ns, *map(bytearray, wanted), now, now)).fetchall()
+    found = [docid for (docid,) in read]
     known = by_docids(db, ns, found) if found else {}
     return [known[docid] for docid in found if rows.is_sound(known[docid])]
 
@@ -299,20 +300,26 @@ def counts(db: Session, ns: int, now: int) -> dict[str, int]:
     return dict(db.execute(query, (*docid_range(ns), now, now)).fetchall())
 
 
-def insert_rows(db: Session, ns: int, fresh: Sequence[tuple[Row, Columns]]) -> None:
+def insert_rows(
+    db: Session, ns: int, fresh: Sequence[tuple[Row, Columns]], trace: Trace | None = None
+) -> None:
     """Insert rows with what full text indexes of each; they get their row id and revision here.
 
-    If they are few, full text and the backlog take them later, see ``contract.Words``.
+    If they are few, full text and the backlog take them later, see ``contract.Words``. The trace of
+    a write, if given, learns which revision came first.
     """
     if not fresh:
         return
     first = next_rev(db, ns)
+    if trace is not None and trace.first is None:
+        trace.first = first
     for rev, (row, _) in enumerate(fresh, start=first):
         row.ns, row.rev, row.docid = ns, rev, rows.docid_of(ns, rev)
+    present = [row.present() for row, _ in fresh]
     index_now = db.words.is_due(fresh[-1][0].docid, len(fresh))
     if index_now:
         db.words.catch_up(ns)
-    for names, group in groupby([row.present() for row, _ in fresh], key=itemgetter(0)):
+    for names, group in groupby(present, key=itemgetter(0)):
         db.executemany(_insertion(names), [values for _, values in group])
     if index_now:
         db.words.index_next(ns, [(row.docid, columns) for row, columns in fresh])
@@ -541,23 +548,9 @@ def next_turn(db: Session, turn: Row) -> Row | None:
 
 def latest_rev(db: Session, ns: int) -> int:
     """Return the newest revision of a namespace; 0 if nothing is in it."""
-    low, high = docid_range(ns)
-    return rev_of(low, *db.execute(f"SELECT {LATEST}", (low, high, ns)).fetchone())
-
-
-def rev_of(low: int, newest: int | None, changed: int | None, erased: int | None) -> int:
-    """Return the newest revision by what `LATEST` finds in the rows from ``low`` on."""
-    return max((newest or low) & SEQ_MASK, int(changed or 0), int(erased or 0))
-
-
-# A damaged revision, too large or a text, would put new rows into another namespace.
-LATEST = (
-    "(SELECT max(docid) FROM memories WHERE docid BETWEEN ?1 AND ?2),"
-    f" (SELECT max(rev) FROM memories WHERE ns = ?3 AND rev <> (docid & {SEQ_MASK})"
-    f" AND rev <= {SEQ_MASK}),"
-    f" (SELECT max(rev) FROM erased WHERE ns = ?3 AND rev <= {SEQ_MASK})"
-)
-"""Three values of a query whose parameters are the range of row ids and the namespace."""
+    low = ns << SEQ_BITS
+    found = db.execute(f"SELECT {rows.LATEST}", (low, low | SEQ_MASK, ns)).fetchone()
+    return rows.rev_of(low, *found)
 
 
 def erased_at(db: Session, ns: int) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from memento.ledger import links, memories, usage_events
+from memento.ledger import links, rows, usage_events
 from memento.ledger.contract import Session
-from memento.ledger.rows import docid_range
+from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.ledger.vectors import Facts
 
 
@@ -30,12 +30,12 @@ class Newest(NamedTuple):
 
 def newest(db: Session, kind: str, ns: int) -> Newest:
     """Read it, for a derived file of this kind; one statement, since every query asks."""
-    (low, high), asked = docid_range(ns), f"{kind}:{ns}"
+    low, asked = ns << SEQ_BITS, f"{kind}:{ns}"
     *rev, used, stamp, erased, marks, flagged, succeeded = db.execute(
-        _NEWEST, (low, high, ns, asked)
+        _NEWEST, (low, low | SEQ_MASK, ns, asked)
     ).fetchone()
     return Newest(
-        memories.rev_of(low, *rev),
+        rows.rev_of(low, *rev),
         used if isinstance(used, int) else 0,
         Facts(int(stamp), int(erased or 0), tuple(str(marks or "").split())),
         bool(flagged),
@@ -46,6 +46,6 @@ def newest(db: Session, kind: str, ns: int) -> Newest:
 _META = "(SELECT value FROM meta WHERE name = {})"
 _USED, _STAMP, _MARKS = (_META.format(one) for one in (f"'{usage_events.STAMP}'", "'stamp'", "?4"))
 _NEWEST = (
-    f"SELECT {memories.LATEST}, {_USED}, {_STAMP}, (SELECT max(rev) FROM erased WHERE ns = ?3),"
+    f"SELECT {rows.LATEST}, {_USED}, {_STAMP}, (SELECT max(rev) FROM erased WHERE ns = ?3),"
     f" {_MARKS}, EXISTS ({links.FLAGGED}), EXISTS ({links.SUCCEEDED})"
 )

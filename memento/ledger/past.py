@@ -40,7 +40,7 @@ from memento.ledger.rows import (
     string_in,
     strings_in,
 )
-from memento.ledger.schema import SEQ_MASK
+from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.status import having
 from memento.text.words import Columns
 
@@ -370,8 +370,8 @@ _ERASED_SINCE = "SELECT docid FROM erased WHERE ns = ? AND rev > ? AND docid <= 
 
 
 def _since(ns: int, rev: int) -> tuple[int, int, int, int]:
-    low, high = docid_range(ns)
-    return low + rev, high, ns, rev
+    low = ns << SEQ_BITS
+    return low + rev, low | SEQ_MASK, ns, rev
 
 
 def at_revision(db: Session, row: Row, rev: int) -> Row:

@@ -7,21 +7,30 @@ cosines and a length kept in the roster.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from memento.retrieve.columns import Floats, Mask, Rows, Snapshot, distinct, smoothable
+from memento.errors import TierUnavailable
+from memento.retrieve.columns import Floats, Mask, Rows, Snapshot, best_rows, distinct, smoothable
 from memento.retrieve.former_values import SHARE, Heirs
-from memento.retrieve.inputs import Nearest
-from memento.tiers.mapped import even
+from memento.retrieve.inputs import WIDER, Nearest
+from memento.tiers.derived import Unusable
+from memento.tiers.exact import Vectors
+from memento.tiers.mapped import Docids, Links, Table, dots, even
+from memento.types import Tier
 
 _SPARE = 2
 """So many times more rows are looked at than are proposed, if any row has neighbours. The nearest
 rows are known only by their own cosine; the nearest by smoothed cosine are searched for among those
 and their neighbours."""
 
+MORE = 32
+"""Neighbours that Chroma is asked for besides those that are wanted: of equally near ones the
+newest come first, and its graph is approximate."""
 _MOST_LENT = 1000
 """The newest former values, whose vectors are compared; an index must read each from the ledger."""
 
@@ -128,15 +137,113 @@ def _and_neighbours(rows: Rows, snap: Snapshot) -> Rows:
     return every[every >= 0]
 
 
+class Exact:
+    """A `Nearest` that compares all vectors of a namespace; it reports damaged files."""
+
+    def __init__(
+        self, vectors: Vectors, snap: Snapshot, note_damage: Callable[[Table], None]
+    ) -> None:
+        self._vectors, self._snap, self._note_damage = vectors, snap, note_damage
+        self._asked: tuple[Floats, Floats] | None = None  # the last vector and its cosines
+
+    def nearest(self, vector: Floats, n: int, allowed: Mask) -> tuple[Rows, Floats]:
+        """Return the n nearest allowed rows, nearest first."""
+        cosines = self._every(vector)
+        rows = best_rows(np.flatnonzero(allowed & self.has_vector()), cosines, n)
+        if self._vectors.table is not None and self._vectors.table.mapped:
+            self.vectors_of(rows)  # checks that they are undamaged now
+        return rows, cosines[rows]
+
+    def _every(self, vector: Floats) -> Floats:
+        """Return the cosine of each row of the snapshot, 0 for one without vector and row -1."""
+        if self._asked is None or self._asked[0] is not vector:
+            with self._checked():
+                self._asked = vector, even(self._vectors.cosines(vector))
+        return self._asked[1]
+
+    def cosines(self, vector: Floats, rows: Rows) -> tuple[Floats, Mask]:
+        """Return the cosine of each row, 0 for one without vector and -1, and which have one."""
+        return self._every(vector)[rows], self._vectors.known[rows]
+
+    def lengths(self, rows: Rows, before: Links, after: Links, share: np.float32) -> Floats:
+        """Return the lengths of vectors with shares of their neighbours; see `Vectors.lengths`."""
+        with self._checked():
+            return self._vectors.lengths(rows, before, after, share)
+
+    def vectors_of(self, rows: Rows) -> Floats:
+        """Return the unit vectors of rows."""
+        with self._checked():
+            return self._vectors.of_rows(rows)
+
+    def has_vector(self) -> Mask:
+        """Mark the rows that have a vector."""
+        return self._vectors.known[:-1]
+
+    @contextmanager
+    def _checked(self) -> Iterator[None]:
+        try:
+            yield
+        except Unusable as error:
+            if self._vectors.table is not None:
+                self._note_damage(self._vectors.table)
+            raise TierUnavailable(Tier.LONG, f"a derived file is damaged: {error}") from error
+
+
+class ByChroma(Exact):
+    """A `Nearest` that compares the nearest rows by Chroma and the rows that Chroma lacks.
+
+    ``chroma`` returns the ids of the nearest that it knows, ``docids`` translates them, and
+    ``lacking`` are the rows whose vectors it lacks, ascending.
+    """
+
+    def __init__(
+        self,
+        vectors: Vectors,
+        snap: Snapshot,
+        note_damage: Callable[[Table], None],
+        chroma: Callable[[Floats, int], list[str]],
+        docids: Callable[[list[str]], Docids],
+        lacking: Rows,
+    ) -> None:
+        super().__init__(vectors, snap, note_damage)
+        self._chroma, self._docids, self._lacking = chroma, docids, lacking
+
+    def nearest(self, vector: Floats, n: int, allowed: Mask) -> tuple[Rows, Floats]:
+        """Return the n nearest allowed rows, nearest first."""
+        every = int(np.count_nonzero(allowed))
+        asked = MORE + n * self._snap.n // max(1, every)
+        while True:
+            ids = self._chroma(vector, asked)
+            rows = self._snap.rows_of(self._docids(ids))
+            rows = rows[allowed[rows]]
+            if len(rows) >= min(n, every) or len(ids) < asked:
+                break
+            asked *= WIDER  # too many of the nearest did not pass the filters
+        rows = distinct(np.concatenate([rows, self._lacking[allowed[self._lacking]]]))
+        rows = rows[self.has_vector()[rows]]
+        cosines, _ = self.cosines(vector, rows)
+        order = np.lexsort((-rows, -cosines))[:n]
+        return rows[order], cosines[order]
+
+    def cosines(self, vector: Floats, rows: Rows) -> tuple[Floats, Mask]:
+        """Return the cosine of each row, 0 for one without vector and -1, and which have one."""
+        every = distinct(rows)
+        every = every[every >= 0]
+        cosines = np.append(even(dots(self.vectors_of(every), vector)), np.float32(0))
+        at = np.searchsorted(every, rows)
+        at[rows < 0] = -1
+        return cosines[at], self._vectors.known[rows]
+
+
 class MeaningOfHeirs:
     """Search by vector that also finds memories by the vectors of their former values, if any."""
 
     def __init__(self, meaning: Meaning, heirs: Heirs) -> None:
         self._meaning = meaning
         former, heir = heirs.former[-_MOST_LENT:], heirs.heir[-_MOST_LENT:]
+        lent = SHARE * meaning.of(former).own
         self._rows = distinct(heir)
         self._lent = np.zeros(len(self._rows), np.float32)
-        lent = SHARE * meaning.of(former).own
         np.maximum.at(self._lent, np.searchsorted(self._rows, heir), lent)
 
     def propose(self, allowed: Mask | None, count: int) -> Rows:

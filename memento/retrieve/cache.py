@@ -44,6 +44,7 @@ class Held:
 
     Attributes:
         roster: Outlines of its memories.
+        snap: The memories that are known.
         rev: Newest revision that is known.
         whole: Whether all its rows could be read.
         filed: Revision of the outline that was read or written last; 0 for none.
@@ -60,6 +61,7 @@ class Held:
     """
 
     roster: Roster = field(default_factory=Roster)
+    snap: Snapshot = field(init=False)
     rev: int = 0
     whole: bool = True
     filed: int = 0
@@ -74,9 +76,13 @@ class Held:
     owed: tuple[Moment, int] | None = None
     shown: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        self.snap = self.roster.snapshot()
+
     def drop_rows(self) -> None:
         """Drop the memories and all that was derived from them, to be read again."""
         self.roster, self.words = Roster(), Vocabulary()
+        self.snap = self.roster.snapshot()
         self.vectors = self.open = None
 
     @property
@@ -85,15 +91,14 @@ class Held:
         vectors = 0 if self.vectors is None else self.vectors.nbytes
         return self.roster.nbytes + self.words.nbytes + self.strengths.nbytes + vectors
 
-    def open_at(self, filters: Filters, snap: Snapshot) -> Mask:
+    def open_at(self, filters: Filters) -> Mask:
         """Return the rows that a query without filters may find; the caller holds the lock.
 
         Args:
             filters: The filters of that query: only the present moment.
-            snap: The memories.
         """
         if self.open is None or not self.open.since <= filters.now < self.open.until:
-            self.open = Open.of(snap, filters)
+            self.open = Open.of(self.snap, filters)
         return self.open.mask
 
 

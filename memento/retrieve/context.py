@@ -135,7 +135,7 @@ class Look:
         """Look up what replaced what, the names and the time that the question asks about."""
         self.heirs = Heirs.of(self.snap)
         shown = self.heirs.shown(self.mask)
-        pairs = () if self.links is None else self.links.successions()
+        pairs = () if self.links is None else self.links.linked.successions
         self.changes = Changes.found(self.snap, self.mask, pairs)
         self.lenders = shown if self.query.former is not None else shown.joined(self.changes)
         self.meaning = vectors

@@ -318,13 +318,8 @@ class Newer:
     same thing again and again.
     """
 
-    def __init__(
-        self,
-        snap: Snapshot,
-        meaning: Meaning,
-        read: Callable[[Sequence[int]], Mapping[int, str]],
-    ) -> None:
-        self._snap, self._meaning, self._read = snap, meaning, read
+    def __init__(self, snap: Snapshot, meaning: Meaning) -> None:
+        self._snap, self._meaning = snap, meaning
 
     def first(self, ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
         """Place the newer of two statements first, and note in the older one that there is one."""
@@ -376,9 +371,9 @@ class Newer:
         if not notes:
             return
         rows = [one.row for one in notes]
-        texts = self._read(rows)
         subjects = [set(content(said[row].words)) for row in rows]
-        common = _in_lower_case([texts[row] for row in rows])
+        small = [" ".join(filter(str.islower, said[row].text.split())) for row in rows]
+        common = [set(words(one)) for one in small]  # what is not in lower case may be a name
         cosines = self._cosines(rows)
         for at, newer in enumerate(notes):
             for before, older in enumerate(notes[:at]):
@@ -434,11 +429,6 @@ def _fits(one: Candidate, other: Candidate, share: float | None) -> bool:
         and one.score >= share * other.score
         and all(one.terms.get(name, 0) >= other.terms.get(name, 0) for name in _WANTED)
     )
-
-
-def _in_lower_case(texts: Sequence[str]) -> list[set[str]]:
-    """Return the words of each text that are written in lower case, so that they are no names."""
-    return [set(words(" ".join(filter(str.islower, text.split())))) for text in texts]
 
 
 class Standings:
@@ -649,7 +639,7 @@ def _newer(look: Look) -> Rule | None:
     query = look.query
     if look.meaning is None or query.only_time:
         return None
-    changes = Newer(look.snap, look.meaning, look.texts.read)
+    changes = Newer(look.snap, look.meaning)
     return changes.first if query.former is None else changes.last
 
 

@@ -238,6 +238,9 @@ def parse(
         days=Days(zone),
         hollow=HOLLOW_WORDS.issuperset(terms),
         continues=continues(seen),
+        share=share_of(text),
+        of_oneself=asks_of_oneself(text),
+        wants_summary=_SUMMARY.found_in(seen),
         only_time=times.only and not bare,
         last_talk=times.last_talk,
         former=None if times.only else former_question.asked(seen),
@@ -247,9 +250,6 @@ def parse(
         wants_time=bool(_WHEN.match(seen)),
         wants_number=bool(_COUNT.match(seen)),
         wants_rule=form is None or form.may_be_rule,
-        wants_summary=_SUMMARY.found_in(seen),
-        of_oneself=asks_of_oneself(text),
-        share=share_of(text),
         wants_several=times.only or wants_several(seen),
     )
 

@@ -38,7 +38,7 @@ from memento.ledger.rows import Row, damaged, docid_of, is_sound, strings_in, to
 from memento.ledger.schema import SEQ_MASK
 from memento.retrieve import judging, spellings
 from memento.retrieve.answer import Found, Ranking, find
-from memento.retrieve.by_meaning import Smoothed
+from memento.retrieve.by_meaning import Exact, Smoothed
 from memento.retrieve.by_words import known_from
 from memento.retrieve.cache import Followed, Held, Kept
 from memento.retrieve.columns import ERASED, Mask, Roster, RosterRow, Snapshot, having_trait
@@ -49,7 +49,7 @@ from memento.retrieve.outline import Outlines, is_due
 from memento.retrieve.request import Request
 from memento.retrieve.standings import Links
 from memento.retrieve.usage_boost import Life
-from memento.retrieve.vector_search import Exact, VectorSearch
+from memento.retrieve.vector_search import VectorSearch
 from memento.retrieve.visible import allow, chosen, needs_ledger, set_aside
 from memento.status import having
 from memento.text import former_question
@@ -97,11 +97,12 @@ def _take(connection: Session, ns: int, held: Held, rows: list[RosterRow]) -> No
         stays = {row.docid for row in ours}
         gone = [row.docid for row in rows if row.docid not in stays]
         late = [row.docid for row in ours if row.docid & SEQ_MASK <= held.rev]
-        known = held.roster.snapshot().docid
+        known = held.snap.docid
         if np.isin(gone, known).any() or not np.isin(late, known).all():
             held.drop_rows()
             ours = _shown(held, _rows_since(connection, ns, 0))
     held.roster.apply(ours)
+    held.snap = held.roster.snapshot()
 
 
 def _shown(held: Held, rows: list[RosterRow]) -> list[RosterRow]:
@@ -152,6 +153,7 @@ class Searcher:
         self._ledger = ledger
         self._config = config
         self._embedding = embedding
+        self._zone = config.zone
         self._rerank = None if reranker is None else partial(rerank_checked, reranker)
         self._outlines = Outlines(ledger)
         self._by_vector = VectorSearch(ledger, config, embedding, long)
@@ -393,7 +395,7 @@ class Searcher:
                 self._config.retrieve,
                 allowed,
                 meaning,
-                self._config.zone,
+                self._zone,
                 former=None if request.past is None else chosen(source, snap, request.past),
                 by_name=set_aside(source, snap, filters) if request.aside else None,
                 rerank=rerank,
@@ -439,11 +441,11 @@ class Searcher:
                 self._by_vector.file(source.ns, held, model)
             source.state, source.linked = self._followed(source, held, model)
             source.known, source.strengths = held.words, held.strengths
-            snap = held.roster.snapshot()
+            snap = held.snap
             source.members = snap.docid if source.shown else None
             passed, nearest = None, None
             if not narrow:
-                allowed = held.open_at(filters, snap)
+                allowed = held.open_at(filters)
             else:
                 allowed = allow(snap, filters, docids, hidden)
                 passed = int(np.count_nonzero(allowed))
@@ -505,6 +507,7 @@ class Searcher:
             and (outline := self._outlines.load(connection, ns, rev)) is not None
         ):
             held.roster, held.rev = outline
+            held.snap = held.roster.snapshot()
             held.filed = held.rev
         rows = _rows_since(connection, ns, held.rev)
         try:
@@ -514,6 +517,7 @@ class Searcher:
             held.drop_rows()
             held.whole = False
             held.roster.apply(_readable(_shown(held, _rows_since(connection, ns, 0))))
+            held.snap = held.roster.snapshot()
         erased = [row.docid for row in rows if row.status == ERASED]
         self._tail.follow(connection, ns, rev, erased, afresh=afresh)
         return rev, edition

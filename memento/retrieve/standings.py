@@ -20,7 +20,6 @@ from memento.ledger.contract import Ledger, Session
 from memento.ledger.links import CONFLICTS, QUOTES, Linked, any_flagged, pairs
 from memento.ledger.rows import Row, is_sound
 from memento.ledger.schema import SEQ_BITS
-from memento.retrieve.former_values import Successions
 from memento.status import having
 
 _FOUND = frozenset(having("found"))
@@ -54,10 +53,6 @@ class Links:
     def known(self, one: int, other: int) -> bool:
         """Return whether a person settled a pair or judged one of them."""
         return self.ledger.read(lambda c: is_known(c, one, other))
-
-    def successions(self) -> Successions:
-        """Return the statements that may take the place of earlier ones."""
-        return self.linked.successions
 
 
 def is_known(session: Session, one: int, other: int) -> bool:

@@ -10,12 +10,11 @@ from memento.config import RetrieveConfig
 from memento.ledger.lite.fulltext import expression
 from memento.ledger.predicate import Filters
 from memento.retrieve.answer import find
-from memento.retrieve.by_meaning import Smoothed
+from memento.retrieve.by_meaning import Exact, Smoothed
 from memento.retrieve.columns import Roster, RosterRow
 from memento.retrieve.context import Look
 from memento.retrieve.request import Request
 from memento.retrieve.spellings import Vocabulary
-from memento.retrieve.vector_search import Exact
 from memento.retrieve.visible import allow
 from memento.text import words as spelling
 from memento.tiers.exact import Vectors

@@ -152,7 +152,8 @@ class LiteWords:
 
         Of a word that very many memories hold, only the oldest are looked at, see `MOST_ASKED`.
         """
-        execute, bounds = self._connection.execute, docid_range(ns)
+        low = ns << SEQ_BITS
+        execute, bounds = self._connection.execute, (low, low | SEQ_MASK)
         found = set()
         for word in words:
             asked = (f'{{head rest}} : "{word}"', *bounds)  # a tag or a name is not a text

@@ -45,7 +45,7 @@ T = TypeVar("T")
 class Connection(sqlite3.Connection):
     """A connection to the ledger file, which jobs get; see ``contract.Session``."""
 
-    @property
+    @cached_property
     def words(self) -> LiteWords:
         """The full text of this connection's ledger."""
         return LiteWords(self, self._looked)
