@@ -9,11 +9,11 @@ from typing import Self, TypeVar
 import numpy as np
 
 from memento.retrieve import evidence, judging, order
+from memento.retrieve.by_meaning import WIDER
 from memento.retrieve.by_name import asks_no_more
 from memento.retrieve.columns import KINDS, Mask, Rows, Snapshot
 from memento.retrieve.context import Look
 from memento.retrieve.gather import Gathered, gather, in_order
-from memento.retrieve.inputs import WIDER
 from memento.retrieve.judging import Judged, judge
 from memento.retrieve.order import Candidate, said
 from memento.retrieve.passage import excerpt, passage

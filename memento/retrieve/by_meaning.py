@@ -17,7 +17,6 @@ import numpy as np
 from memento.errors import TierUnavailable
 from memento.retrieve.columns import Floats, Mask, Rows, Snapshot, best_rows, distinct, smoothable
 from memento.retrieve.former_values import SHARE, Heirs
-from memento.retrieve.inputs import WIDER, Nearest
 from memento.tiers.derived import Unusable
 from memento.tiers.exact import Vectors
 from memento.tiers.mapped import Docids, Links, Table, dots, even
@@ -31,6 +30,9 @@ and their neighbours."""
 MORE = 32
 """Neighbours that Chroma is asked for besides those that are wanted: of equally near ones the
 newest come first, and its graph is approximate."""
+WIDER = 4
+"""A search that proposes too few memories that pass the filters is repeated for so many times
+more."""
 _MOST_LENT = 1000
 """The newest former values, whose vectors are compared; an index must read each from the ledger."""
 
@@ -55,19 +57,29 @@ class Cosines:
         return self.own if self.smooth is self.own else np.maximum(self.own, self.smooth)
 
 
-class Meaning(Protocol):
-    """A way to search by vector."""
+class Nearest(Protocol):
+    """Search by vector among the rows of one snapshot."""
 
-    def propose(self, allowed: Mask | None, count: int) -> Rows:
-        """Return the rows nearest by smoothed cosine, nearest first, newest first among equals."""
+    def nearest(self, vector: Floats, n: int, allowed: Mask) -> tuple[Rows, Floats]:
+        """Return the n nearest allowed rows and their cosines, of equals the newest first."""
         ...
 
-    def of(self, rows: Rows) -> Cosines:
-        """Return the cosines of rows."""
+    def cosines(self, vector: Floats, rows: Rows) -> tuple[Floats, Mask]:
+        """Return the cosine of each row, 0 for one without vector and -1, and which have one."""
         ...
 
-    def vectors(self, rows: Rows) -> Floats:
-        """Return the rows' own vectors, (len(rows), dim); zeros for a row without one."""
+    def lengths(
+        self,
+        rows: Rows,
+        before: Links,
+        after: Links,
+        share: np.float32,
+    ) -> Floats:
+        """Return the length of each vector plus ``share`` of both neighbours; -1 means none."""
+        ...
+
+    def vectors_of(self, rows: Rows) -> Floats:
+        """Return the (len(rows), dim) unit vectors of rows; zeros for one without vector."""
         ...
 
 
@@ -75,18 +87,42 @@ _SMOOTH = np.float32(0.5)
 """Weight of each neighbour's vector; 1 for the memory's own. Short turns only."""
 
 
-class Smoothed:
-    """Search through an index that knows the nearest vectors, smoothed over neighbouring turns."""
+class Meaning:
+    """Search by vector for one question, smoothed over neighbouring turns.
+
+    An index knows the nearest vectors. Former values may `lend` their cosines to their heirs.
+    """
 
     def __init__(self, snap: Snapshot, index: Nearest, query: Floats) -> None:
         self._snap, self._index, self._query = snap, index, query
         self._own = np.zeros(snap.n, np.float32)
         self._smooth = np.zeros(snap.n, np.float32) if snap.talks else self._own
         self._seen, self._known = np.zeros((2, snap.n), np.bool_)
+        self._heirs: Rows = np.zeros(0, np.intp)
+        self._lent: Floats = np.zeros(0, np.float32)
 
-    def propose(self, allowed: Mask | None, count: int) -> Rows:
+    def lend(self, heirs: Heirs) -> None:
+        """Also find memories by the vectors of their former values; call it once."""
+        former, heir = heirs.former[-_MOST_LENT:], heirs.heir[-_MOST_LENT:]
+        lent = SHARE * self.of(former).own
+        self._heirs = distinct(heir)
+        self._lent = np.zeros(len(self._heirs), np.float32)
+        np.maximum.at(self._lent, np.searchsorted(self._heirs, heir), lent)
+
+    def propose(self, allowed: Mask, count: int) -> Rows:
+        """Return the rows nearest by smoothed cosine, or by that of a former value.
+
+        Nearest first, newest first among equals.
+        """
+        near = self._nearest(allowed, count)
+        if not len(self._heirs):
+            return near
+        lent = self._heirs[self._lent > 0]
+        rows = distinct(np.concatenate([near, lent[allowed[lent]]]))
+        return rows[np.lexsort((-rows, -self.of(rows).smooth))[:count]]
+
+    def _nearest(self, allowed: Mask, count: int) -> Rows:
         """Return the rows nearest by smoothed cosine, among the nearest and their neighbours."""
-        allowed = np.ones(self._snap.n, np.bool_) if allowed is None else allowed
         if not self._snap.talks:  # no row has neighbours
             near, cosines = self._index.nearest(self._query, count, allowed)
             self._own[near] = cosines
@@ -95,11 +131,23 @@ class Smoothed:
         near, _ = self._index.nearest(self._query, _SPARE * count, allowed)
         rows = _and_neighbours(near, self._snap)
         rows = rows[allowed[rows]]
-        found = self.of(rows)
+        found = self._plain(rows)
         rows, smooth = rows[found.known], found.smooth[found.known]
         return rows[np.lexsort((-rows, -smooth))[:count]]
 
     def of(self, rows: Rows) -> Cosines:
+        """Return the cosines of rows, raised to what former values lend them."""
+        found = self._plain(rows)
+        if not len(self._heirs):
+            return found
+        at = np.minimum(np.searchsorted(self._heirs, rows), len(self._heirs) - 1)
+        lent = np.where(self._heirs[at] == rows, self._lent[at], np.float32(0))
+        has = lent > 0
+        own = np.where(has, np.maximum(found.own, lent), found.own)
+        smooth = np.where(has, np.maximum(found.smooth, lent), found.smooth)
+        return Cosines(own, smooth, found.known | has)
+
+    def _plain(self, rows: Rows) -> Cosines:
         """Return the cosines of rows; each is computed once."""
         unread = rows[~self._seen[rows]]
         if len(unread):
@@ -109,7 +157,7 @@ class Smoothed:
         return Cosines(own, smooth, self._known[rows])
 
     def vectors(self, rows: Rows) -> Floats:
-        """Return the rows' own vectors."""
+        """Return the rows' own vectors, (len(rows), dim); zeros for a row without one."""
         return self._index.vectors_of(rows)
 
     def _measure(self, rows: Rows) -> None:
@@ -233,36 +281,3 @@ class ByChroma(Exact):
         at = np.searchsorted(every, rows)
         at[rows < 0] = -1
         return cosines[at], self._vectors.known[rows]
-
-
-class MeaningOfHeirs:
-    """Search by vector that also finds memories by the vectors of their former values, if any."""
-
-    def __init__(self, meaning: Meaning, heirs: Heirs) -> None:
-        self._meaning = meaning
-        former, heir = heirs.former[-_MOST_LENT:], heirs.heir[-_MOST_LENT:]
-        lent = SHARE * meaning.of(former).own
-        self._rows = distinct(heir)
-        self._lent = np.zeros(len(self._rows), np.float32)
-        np.maximum.at(self._lent, np.searchsorted(self._rows, heir), lent)
-
-    def propose(self, allowed: Mask | None, count: int) -> Rows:
-        """Return the rows nearest by smoothed cosine, or by that of a former value."""
-        near = self._meaning.propose(allowed, count)
-        lent = self._rows[self._lent > 0]
-        rows = distinct(np.concatenate([near, lent if allowed is None else lent[allowed[lent]]]))
-        return rows[np.lexsort((-rows, -self.of(rows).smooth))[:count]]
-
-    def of(self, rows: Rows) -> Cosines:
-        """Return the cosines of rows."""
-        found = self._meaning.of(rows)
-        at = np.minimum(np.searchsorted(self._rows, rows), len(self._rows) - 1)
-        lent = np.where(self._rows[at] == rows, self._lent[at], np.float32(0))
-        has = lent > 0
-        own = np.where(has, np.maximum(found.own, lent), found.own)
-        smooth = np.where(has, np.maximum(found.smooth, lent), found.smooth)
-        return Cosines(own, smooth, found.known | has)
-
-    def vectors(self, rows: Rows) -> Floats:
-        """Return the rows' own vectors, without any share of those of former values."""
-        return self._meaning.vectors(rows)

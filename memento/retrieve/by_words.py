@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from memento.ledger.match import All, Any, Match, Start
 from memento.retrieve import spellings
 from memento.retrieve.columns import Floats, Mask, Rows, Snapshot, distinct
-from memento.retrieve.inputs import TextSource
+from memento.retrieve.ledger_source import TextSource
 from memento.retrieve.question import Query
 from memento.retrieve.spellings import Vocabulary
 from memento.text.words import EMPTY_WORDS, STOP_WORDS, is_unspaced

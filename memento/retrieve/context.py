@@ -12,11 +12,11 @@ import numpy as np
 from memento.base.clock import day_in, from_micros
 from memento.config import RetrieveConfig
 from memento.retrieve import by_time, question
-from memento.retrieve.by_meaning import Meaning, MeaningOfHeirs
+from memento.retrieve.by_meaning import Meaning
 from memento.retrieve.by_name import Called, slot_asked
 from memento.retrieve.columns import KINDS, Floats, Mask, Snapshot
 from memento.retrieve.former_values import Changes, Heirs
-from memento.retrieve.inputs import TextSource
+from memento.retrieve.ledger_source import TextSource
 from memento.retrieve.request import Request
 from memento.retrieve.standings import Links, Quoted
 from memento.retrieve.usage_boost import Life
@@ -60,7 +60,8 @@ class Look:
         source: Its texts and postings.
         config: Settings.
         allowed: (snap.n,) rows that may be found, see `visible.allow`.
-        vectors: The search by vector; None to search by words only.
+        meaning: The search by vector; None to search by words only. Former values will lend
+            evidence to their heirs in it.
         zone: The time zone whose days the question means.
         former: (snap.n,) superseded rows that a question about the past may find as well.
         by_name: (snap.n,) archived rows that may be found if the question names them.
@@ -78,7 +79,6 @@ class Look:
         heirs: The former values of the namespace.
         changes: The statements that a later one changed; none as of an earlier time.
         lenders: The memories that lend evidence to what replaced them.
-        meaning: The search by vector, in which former values lend evidence to their heirs.
         called: The names in the question; a mistyped one only for memories near in meaning. A
             question that only names a kind ("what are my preferences") or asks for a slot ("where
             do I live") names the newest memories of that kind, or what fills the slot.
@@ -92,7 +92,7 @@ class Look:
         source: TextSource,
         config: RetrieveConfig,
         allowed: Mask,
-        vectors: Meaning | None = None,
+        meaning: Meaning | None = None,
         zone: tzinfo = UTC,
         *,
         former: Mask | None = None,
@@ -103,6 +103,7 @@ class Look:
         quoted: Quoted | None = None,
     ) -> None:
         self.request, self.snap, self.source, self.config = request, snap, source, config
+        self.meaning = meaning
         self.rerank, self.life, self.links, self.quoted = rerank, life, links, quoted
         filters = request.filters
         self.now = from_micros(filters.now if filters.as_of is None else filters.as_of)
@@ -119,7 +120,7 @@ class Look:
         self.texts = Texts(snap, source)
         self.empty = not snap.n or request.k == 0 or not self.mask.any()
         if not self.empty:
-            self._prepare(vectors)
+            self._prepare()
 
     def _visible(self, allowed: Mask, former: Mask | None, by_name: Mask | None) -> Mask:
         """Return all rows that may be found."""
@@ -131,16 +132,15 @@ class Look:
             mask[[row for one in named for row in one.rows]] = True
         return mask
 
-    def _prepare(self, vectors: Meaning | None) -> None:
+    def _prepare(self) -> None:
         """Look up what replaced what, the names and the time that the question asks about."""
         self.heirs = Heirs.of(self.snap)
         shown = self.heirs.shown(self.mask)
         pairs = () if self.links is None else self.links.linked.successions
         self.changes = Changes.found(self.snap, self.mask, pairs)
         self.lenders = shown if self.query.former is not None else shown.joined(self.changes)
-        self.meaning = vectors
-        if vectors is not None and len(self.lenders.former):
-            self.meaning = MeaningOfHeirs(vectors, self.lenders)
+        if self.meaning is not None and len(self.lenders.former):
+            self.meaning.lend(self.lenders)
         self.called = self._called()
         self.then = by_time.find(self.query, self.snap, self.source, self.mask, self.now)
 

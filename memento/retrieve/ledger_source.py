@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,29 @@ _FEW = 20
 Docids = NDArray[np.int64]
 State = tuple[int, int]
 """Newest revision of a namespace, and the edition of the full-text index."""
+
+
+class TextSource(Protocol):
+    """The ledger as `find` needs it; it is bound to one namespace and returns nothing else."""
+
+    def postings(self, matches: Sequence[Match], limit: int) -> list[Docids]:
+        """Return the docids of the rows that each expression matches, all of one moment.
+
+        Ascending, without repeats; only the largest ``limit`` if there are more.
+        """
+        ...
+
+    def texts(self, docids: Sequence[int]) -> list[str]:
+        """Return the text of each docid, in that order; ``""`` for an erased memory."""
+        ...
+
+    def vocabulary(self, first: int) -> Vocabulary:
+        """Return the words of the heard memories, as of now.
+
+        Args:
+            first: Docid of the oldest memory whose words are wanted; it never decreases.
+        """
+        ...
 
 
 class Postings:
@@ -66,7 +90,7 @@ class Postings:
 
 
 class LedgerSource:
-    """The texts and postings of one namespace, for one query; see `inputs.TextSource`.
+    """The texts and postings of one namespace, for one query; see `TextSource`.
 
     Attributes:
         shown: Scopes that it shows to another namespace, if that one asks; () for all of it.

@@ -38,12 +38,11 @@ from memento.ledger.rows import Row, damaged, docid_of, is_sound, strings_in, to
 from memento.ledger.schema import SEQ_MASK
 from memento.retrieve import judging, spellings
 from memento.retrieve.answer import Found, Ranking, find
-from memento.retrieve.by_meaning import Exact, Smoothed
+from memento.retrieve.by_meaning import Exact, Meaning, Nearest
 from memento.retrieve.by_words import known_from
 from memento.retrieve.cache import Followed, Held, Kept
 from memento.retrieve.columns import ERASED, Mask, Roster, RosterRow, Snapshot, having_trait
 from memento.retrieve.context import Look, Rerank
-from memento.retrieve.inputs import Nearest
 from memento.retrieve.ledger_source import Docids, LedgerSource, Postings, State
 from memento.retrieve.outline import Outlines, is_due
 from memento.retrieve.request import Request
@@ -386,7 +385,7 @@ class Searcher:
         links = Links(self._ledger, source.ns, filters.now, self._config.dynamics, source.linked)
         meaning = None
         if vector is not None and nearest is not None:
-            meaning = Smoothed(snap, nearest, vector)
+            meaning = Meaning(snap, nearest, vector)
         return find(
             Look(
                 request,
