@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import MAXYEAR, MINYEAR, UTC, tzinfo
 from functools import lru_cache
@@ -16,7 +16,7 @@ from memento.retrieve.by_meaning import Meaning
 from memento.retrieve.by_name import Called, slot_asked
 from memento.retrieve.columns import KINDS, Floats, Mask, Snapshot
 from memento.retrieve.former_values import Changes, Heirs
-from memento.retrieve.ledger_source import TextSource
+from memento.retrieve.ledger_source import Texts, TextSource
 from memento.retrieve.request import Request
 from memento.retrieve.standings import Links, Quoted
 from memento.retrieve.usage_boost import Life
@@ -33,22 +33,6 @@ standard deviation, see `judging.noise`. Memories meant by mistyped names of our
 _MOST_OF_KIND = 200  # memories proposed for a question that only names a kind
 _MAX_SPAN = 30  # years before and after now; a date without a year may be in any of them
 _MOST_FAR = 30  # number of farther years with memories that are tried as well
-
-
-class Texts:
-    """Texts of rows, each fetched once."""
-
-    def __init__(self, snap: Snapshot, source: TextSource) -> None:
-        self._snap, self._source = snap, source
-        self.known: dict[int, str] = {}
-
-    def read(self, rows: Sequence[int]) -> Mapping[int, str]:
-        """Return the texts of these rows and of all rows read before."""
-        missing = [row for row in dict.fromkeys(rows) if row not in self.known]
-        if missing:
-            docids = self._snap.docid[missing].tolist()
-            self.known.update(zip(missing, self._source.texts(docids), strict=True))
-        return self.known
 
 
 class Look:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -17,7 +17,7 @@ from memento.ledger.match import Match
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, string_in
 from memento.ledger.schema import SEQ_BITS
-from memento.retrieve.columns import distinct
+from memento.retrieve.columns import Snapshot, distinct
 from memento.retrieve.spellings import Vocabulary
 from memento.retrieve.usage_boost import Life, Strengths
 from memento.status import HEARD
@@ -52,6 +52,22 @@ class TextSource(Protocol):
             first: Docid of the oldest memory whose words are wanted; it never decreases.
         """
         ...
+
+
+class Texts:
+    """Texts of rows, each fetched once."""
+
+    def __init__(self, snap: Snapshot, source: TextSource) -> None:
+        self._snap, self._source = snap, source
+        self.known: dict[int, str] = {}
+
+    def read(self, rows: Sequence[int]) -> Mapping[int, str]:
+        """Return the texts of these rows and of all rows read before."""
+        missing = [row for row in dict.fromkeys(rows) if row not in self.known]
+        if missing:
+            docids = self._snap.docid[missing].tolist()
+            self.known.update(zip(missing, self._source.texts(docids), strict=True))
+        return self.known
 
 
 class Postings:

@@ -10,7 +10,7 @@ import re
 import threading
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -26,7 +26,7 @@ from memento.ledger.match import Any, In, Match, Phrase, Start, Word
 from memento.text import codes, words
 from memento.text.codes import Code
 from memento.text.synonyms import others
-from memento.text.words import WEAK_WORDS, is_unspaced
+from memento.text.words import is_unspaced
 
 if TYPE_CHECKING:
     from rapidfuzz import distance, process
@@ -216,8 +216,6 @@ def _plain(word: str) -> str:
 
 CORRECTED = 0.7
 """Share of its idf that a word counts in a memory that has it after correction."""
-WEAK = 0.5
-"""Share of its idf that a weak word counts beside a stronger one."""
 MEANT = 0.5
 """Share of its idf that a word counts in a memory that has only a synonym."""
 _LONGEST = 500  # characters of a question in which typing errors are corrected for its vector
@@ -335,12 +333,6 @@ def meant(text: str, known: Callable[[], Vocabulary], names: Collection[str] = (
     vocabulary = known()
     right = {term: vocabulary.near(term)[:1] for term in rare if not vocabulary.has(term)}
     return _LETTERS.sub(lambda found: next(iter(right.get(found[0].lower(), ())), found[0]), text)
-
-
-def weights(terms: Collection[str], present: Mapping[str, bool]) -> list[float]:
-    """Weigh the words of a question: weak words count less if a memory has a stronger one."""
-    strong = any(present[term] for term in terms if term not in WEAK_WORDS)
-    return [WEAK if strong and term in WEAK_WORDS else 1.0 for term in terms]
 
 
 def synonyms(terms: Iterable[str]) -> list[Match | None]:
