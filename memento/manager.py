@@ -228,21 +228,8 @@ class MemoryManager(Part):
     ) -> Memory:
         """Store text as a memory, which is on disk when ``add`` returns.
 
-        Identical content is stored once per namespace, scope, slot, session, actor and role. Adding
-        it again returns the existing memory, increments ``Memory.reinforced`` and merges the
-        arguments: the higher tier and importance and the later expiry win, the memory is pinned if
-        either is, and tags, aliases and metadata are combined, up to 64 of each. The history keeps
-        the earlier states of up to 64 repeats. A repeat from a less trusted source is counted but
-        not merged. Texts with different values of ``occurred_at`` are stored separately, as are
-        turns in a session (memories in the short tier or of kind ``episode``) without
-        ``occurred_at``.
-
-        Text longer than ``Config.limits.text_chars`` is rejected unless it is a conversation turn
-        (with a ``session``, a ``role`` or the kind ``episode``, and without a ``key``) and
-        ``replace`` is False. A long turn is split into parts of up to 1,000 characters. The first
-        part is returned; the others are linked to it (``related``) and stored in the medium tier or
-        above. The ``metadata`` of each part contains ``part`` and ``parts``. For other long texts,
-        use ``documents.add``.
+        Identical content is stored once, and a long conversation turn in parts; see ``Draft``, also
+        for what happens when sources of different trust disagree, and for ids.
 
         Args:
             text: Text to store; must not be empty.
@@ -251,9 +238,7 @@ class MemoryManager(Part):
             importance: Importance, [0, 1]; None to estimate it (see ``memento.admit.importance``).
             key: The slot it fills, such as ``user/editor``. A new value supersedes the current one,
                 which stays in the history. A value with an earlier ``occurred_at`` goes straight
-                into the history. If the source is less trusted than that of the current value, the
-                memory is stored without the key, and ``slots.conflicts`` lists both until the user
-                resolves the conflict.
+                into the history.
             aliases: Other names by which it can be found.
             scope: Scope in which it applies, a path such as ``project/alpha``; ``""`` means
                 everywhere.
@@ -268,30 +253,20 @@ class MemoryManager(Part):
             valid_until: When it stops being true (timezone-aware).
             expires_in: Seconds or a timedelta after which it expires and is no longer found.
             pinned: Whether to protect it from fading. If True, the default tier is ``long``.
-            supersedes: Ids of memories that it replaces. A memory from a more trusted source is not
-                replaced: it remains active and conflicts with the new memory.
+            supersedes: Ids of memories that it replaces, unless a more trusted source wrote them.
             related: Ids of memories to link it to.
-            id: A custom id of 1 to 128 characters. It makes retries safe: a retry does not count as
-                a repeat and merges only arguments that were missing from the first call. A trusted
-                memory can take over the id of a quarantined or rejected memory. Adding the same
-                text with the id of a forgotten, archived, superseded or expired memory restores
-                that memory with the status a new memory would have.
+            id: A custom id of 1 to 128 characters, which makes retries safe.
             signal: How the statement was recognised in a conversation; set by ``observe``.
-            condition: When a rule applies, in plain language. The same text with a different
-                condition is a separate memory.
+            condition: When a rule applies, in plain language.
             due_at: When a plan is due (timezone-aware).
             replace: Replace the memory with this ``id``, if there is one, regardless of its status.
-                Its earlier state stays in the history; if it was forgotten, superseded or expired,
-                it becomes active again. Identical content does not create a new version. A less
-                trusted source cannot replace a memory; an untrusted source can replace only
-                unapproved memories from untrusted sources.
+                Its earlier state stays in the history.
 
         Returns:
             The memory as stored, after any merge, or the first part of a turn that was split.
 
         Raises:
-            IdConflict: If ``id`` belongs to a memory with different content and ``replace`` is
-                False.
+            IdConflict: If ``id`` belongs to different content and ``replace`` is False.
             SecretFound: If the content contains a secret and ``Config.secrets`` is ``"reject"``.
             UntrustedSource: If an untrusted ``source`` would add a rule, pin a memory or replace an
                 active one.
@@ -304,32 +279,14 @@ class MemoryManager(Part):
         ...     memory.get(vim.id).status.value, memory.get(helix.id).status.value
         ('superseded', 'active')
         """
-        draft = Draft(
-            text=text,
-            tier=tier,
-            kind=kind,
-            importance=importance,
-            key=key,
-            aliases=aliases,
-            scope=scope,
-            session=session,
-            actor=actor,
-            role=role,
-            source=source,
-            tags=tags,
-            metadata={} if metadata is None else metadata,
-            occurred_at=occurred_at,
-            valid_until=valid_until,
-            expires_in=expires_in,
-            pinned=pinned,
-            supersedes=supersedes,
-            related=related,
-            id=id,
-            signal=signal,
-            condition=condition,
-            due_at=due_at,
-        )
         check_flag("replace", replace)
+        draft = Draft(
+            text=text, tier=tier, kind=kind, importance=importance, key=key, aliases=aliases,
+            scope=scope, session=session, actor=actor, role=role, source=source, tags=tags,
+            metadata={} if metadata is None else metadata, occurred_at=occurred_at,
+            valid_until=valid_until, expires_in=expires_in, pinned=pinned, supersedes=supersedes,
+            related=related, id=id, signal=signal, condition=condition, due_at=due_at,
+        )  # fmt: skip
         return self._view.add([draft], replace=replace)[0]
 
     def add_many(
@@ -646,25 +603,12 @@ class MemoryManager(Part):
         ['Theo moved to berth 3']
         """
         return self._view.retrieve(
-            query,
-            k,
-            match=match,
-            as_of=as_of,
-            known_at=known_at,
-            min_score=min_score,
-            min_confidence=min_confidence,
-            cutoff=cutoff,
-            tokens=tokens,
-            count_tokens=count_tokens,
-            include_superseded=include_superseded,
-            include_archived=include_archived,
-            include_quarantined=include_quarantined,
-            fold=fold,
-            wait=wait,
-            record=record,
-            shared=shared,
-            **filters,
-        )
+            query, k, match=match, as_of=as_of, known_at=known_at, min_score=min_score,
+            min_confidence=min_confidence, cutoff=cutoff, tokens=tokens, count_tokens=count_tokens,
+            include_superseded=include_superseded, include_archived=include_archived,
+            include_quarantined=include_quarantined, fold=fold, wait=wait, record=record,
+            shared=shared, **filters,
+        )  # fmt: skip
 
     def prompt(
         self,

@@ -369,6 +369,36 @@ class Draft:
     """A memory that is not stored yet: the arguments of ``add`` in a single object.
 
     See ``MemoryManager.add`` for the meaning of each field.
+
+    Identical content is stored once per namespace, scope, slot, session, actor, role and condition.
+    Adding it again returns the existing memory, increments ``Memory.reinforced`` and merges the
+    arguments: the higher tier and importance and the later expiry win, the memory is pinned if
+    either is, and tags, aliases and metadata are combined, up to 64 of each. The history keeps the
+    earlier states of up to 64 repeats. A repeat from a less trusted source is counted but not
+    merged. Texts with different values of ``occurred_at`` are stored separately, as are turns in a
+    session (memories in the short tier or of kind ``episode``) without ``occurred_at``.
+
+    Text longer than ``Config.limits.text_chars`` is rejected unless it is a conversation turn
+    (with a ``session``, a ``role`` or the kind ``episode``, and without a ``key``) and
+    ``replace`` is False. A long turn is split into parts of up to 1,000 characters. The first
+    part is returned; the others are linked to it (``related``) and stored in the medium tier or
+    above. The ``metadata`` of each part contains ``part`` and ``parts``. For other long texts,
+    use ``documents.add``.
+
+    A value for a ``key`` from a source that is less trusted than that of the current value is
+    stored without the key, and ``slots.conflicts`` lists both until the user resolves the conflict.
+    A memory in ``supersedes`` that a more trusted source wrote stays active and conflicts with the
+    new one.
+
+    With an ``id``, a retry does not count as a repeat and merges only arguments that were missing
+    from the first call. A trusted memory can take over the id of a quarantined or rejected memory.
+    Adding the same text with the id of a forgotten, archived, superseded or expired memory restores
+    that memory with the status a new memory would have.
+
+    With ``replace``, the memory that has the ``id`` becomes active again if it was forgotten,
+    superseded or expired. Identical content does not create a new version. A less trusted source
+    cannot replace a memory; an untrusted source can replace only unapproved memories from untrusted
+    sources.
     """
 
     text: str

@@ -193,7 +193,7 @@ class View:
         for (at, _), row in zip(parts, rows, strict=True):
             if row is not None:
                 firsts.setdefault(at, row)
-        return Memories(self.memory(row) for row in firsts.values())
+        return Memories(to_memory(row, self.namespace) for row in firsts.values())
 
     def _what_is_left(self, drafts: Sequence[Draft]) -> list[Draft | None]:
         """Return each draft without what was erased or forgotten; None if nothing is left."""
@@ -301,11 +301,12 @@ class View:
         **filters: Unpack[Filtering],
     ) -> Retrieval:
         """Do what ``MemoryManager.retrieve`` does; see there."""
-        searcher = self.engine.searcher  # loads what the next line imports, safe from forks
+        engine = self.engine
+        searcher = engine.searcher  # loads what the next line imports, safe from forks
         from memento.retrieve.request import Request  # noqa: PLC0415 - needs NumPy
         from memento.retrieve.shared import answer  # noqa: PLC0415 - as above
 
-        now = self.engine.now()
+        now = engine.now()
         moment = check_known_at(known_at, now, include_quarantined=include_quarantined)
         if moment is not None:
             from memento.retrieve.known_at import PastSearcher  # noqa: PLC0415 - needs NumPy
@@ -319,7 +320,7 @@ class View:
             min_confidence=min_confidence,
             cutoff=cutoff,
             tokens=tokens,
-            count_tokens=count_tokens or self.engine.count_tokens,
+            count_tokens=count_tokens or engine.count_tokens,
             fold=fold,
             wait=wait,
             filters=filtering(
@@ -332,25 +333,32 @@ class View:
                 include_quarantined=include_quarantined,
             ),
         )
-        also = check_flag("shared", shared) and moment is None and self.config.scopes.shared
+        shared, record = check_flag("shared", shared), check_flag("record", record)
+        also = shared and moment is None and engine.config.scopes.shared
         return self.searched(
-            lambda: answer(self.engine.ledger, searcher, self.namespace, request, shared=also),
+            engine,
+            lambda: answer(engine.ledger, searcher, self.namespace, request, shared=also),
             wait=request.wait,
             sessions=request.filters.sessions,
-            record=check_flag("record", record) and moment is None,
+            record=record and moment is None,
         )
 
     def searched(
-        self, search: Callable[[], Retrieval], *, wait: float, sessions: Sequence[str], record: bool
+        self,
+        engine: Engine,
+        search: Callable[[], Retrieval],
+        *,
+        wait: float,
+        sessions: Sequence[str],
+        record: bool,
     ) -> Retrieval:
         """Search once earlier memories are embedded, or the time to wait is over."""
-        engine = self.engine
         if wait:
             engine.settle(self.namespace, wait, sessions)
         with engine.background.traffic.query():
             found = search()
         if record and found.hits:
-            engine.accessed(self.namespace, [hit.id for hit in found.hits])
+            engine.accessed(self.namespace, [hit.memory.id for hit in found.hits])
         return found
 
     def cut_for(self, found: Retrieval, *, budget: bool) -> Relevant:

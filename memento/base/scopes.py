@@ -79,6 +79,8 @@ def parse_scope(path: str, field: str = "scope") -> str:
     """
     if not isinstance(path, str):
         raise InvalidScope(field, f"{_shown(path)} is not a string")
+    if not path:  # nearly always
+        return ""
     path = composed(path)
     trimmed = path.strip("/")
     if not trimmed:

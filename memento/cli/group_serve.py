@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
@@ -108,40 +109,50 @@ def serve(
         if list_tokens:
             return _listed(kept)
         if revoke_token:
-            gone = tokens.revoke(kept, revoke_token)
-            return Shown(_told(gone), [f"revoked: {gone.name}"])
+            return _revoked(kept, revoke_token)
         anybody = bool(tokens.listed(kept))
-    tls = None if certificate is None or key is None else (str(certificate), str(key))
-    if (certificate is None) != (key is None):
-        raise InvalidInput("--tls-cert", "requires --tls-key, and vice versa")
-    try:
-        import memento.serve.running as serving  # noqa: PLC0415 - slow, and an extra
-    except ImportError as error:
-        raise MissingExtra("serve", error.name or "starlette") from error
-    place = serving.place_of(listen)
-    _check_reach(place, [*(host or ())], anybody, safe=tls is not None or proxy is not None)
+    tls, serving = _tls(certificate, key), _running()
+    place, hosts = serving.place_of(listen), host or []
+    _check_reach(place, hosts, anybody, safe=tls is not None or proxy is not None)
     with serving.listening(place) as opened:
-        names = (*(host or ()), *_own_names(place, opened.getsockname()))
-        open_to = _Open(
-            store,
-            place,
-            names,
-            rate,
-            mem0,
-            page and not place.path,
-            tokens=not place.path or proxy is not None,
-        )
+        names = (*hosts, *_own_names(place, opened.getsockname()))
+        shown, needs_token = page and not place.path, not place.path or proxy is not None
+        open_to = _Open(store, place, names, rate, mem0, shown, tokens=needs_token)
         where = listen if place.path else f"{'https' if tls else 'http'}://{names[-1]}"
         if workers > 1:
             typer.echo(f"Serving {where} with {workers} workers; press Ctrl-C to stop.", err=True)
             serving.run_workers(open_to, workers, opened, place, certificate=tls, proxy=proxy)
         else:
             with open_to.opened() as (service, application):
-                server = serving.server_of(service, application, certificate=tls, proxy=proxy)
-                root = service.memory.store.root
-                typer.echo(f"Serving {root} at {where}; press Ctrl-C to stop.", err=True)
-                serving.run(server, opened, place)
+                at = f"{service.memory.store.root} at {where}"
+                typer.echo(f"Serving {at}; press Ctrl-C to stop.", err=True)
+                served = serving.server_of(service, application, certificate=tls, proxy=proxy)
+                serving.run(served, opened, place)
     return Shown({"served": where}, ["stopped"])
+
+
+def _revoked(kept: Path, name: str) -> Shown:
+    """Revoke a token."""
+    gone = tokens.revoke(kept, name)
+    return Shown(_told(gone), [f"revoked: {gone.name}"])
+
+
+def _tls(certificate: Path | None, key: Path | None) -> tuple[str, str] | None:
+    """Return the paths of a certificate and its key, if both are given."""
+    if certificate is None or key is None:
+        if certificate is not key:
+            raise InvalidInput("--tls-cert", "requires --tls-key, and vice versa")
+        return None
+    return str(certificate), str(key)
+
+
+def _running() -> ModuleType:
+    """Return the module that runs the service."""
+    try:
+        import memento.serve.running as serving  # noqa: PLC0415 - slow, and an extra
+    except ImportError as error:
+        raise MissingExtra("serve", error.name or "starlette") from error
+    return serving
 
 
 class _Open(NamedTuple):

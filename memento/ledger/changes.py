@@ -8,7 +8,7 @@ nothing here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,6 @@ from memento.ledger.contract import Session, Work
 from memento.ledger.dialect import SKIP_IF_THERE
 from memento.ledger.rows import Row, Table, column, docid_of, docid_range, mapping_in, single
 from memento.ledger.schema import SEQ_MASK
-from memento.text.words import Columns
 from memento.types import Event, Reason, Trust
 
 
@@ -76,13 +75,6 @@ def begin(work: Work) -> int:
         if trace.first is None:
             trace.first = memories.next_rev(work.db, work.ns)
     return trace.number
-
-
-def insert_rows(work: Work, fresh: Sequence[tuple[Row, Columns]]) -> None:
-    """Insert rows; see ``memories.insert_rows``."""
-    memories.insert_rows(work.db, work.ns, fresh)
-    if fresh and work.trace.first is None:
-        work.trace.first = fresh[0][0].rev
 
 
 def comes_with(work: Work) -> None:

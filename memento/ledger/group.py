@@ -268,7 +268,7 @@ class GroupCommit(ABC):
     def _commit(self, group: Group) -> None:
         """Commit a group; if it fails as a whole, every member learns of it."""
         try:
-            self._in_turn(lambda: self._transact_twice(group))
+            self._transact_twice(group)
         except Exception as error:  # a job may raise anything; every member learns of it
             if group.kept:  # a signal handler raised it
                 raise
@@ -282,10 +282,10 @@ class GroupCommit(ABC):
     def _transact_twice(self, group: Group) -> None:
         """Do the jobs of a group, together where possible; each by itself if that fails."""
         try:
-            self._transact(group)
+            self._in_turn(lambda: self._transact(group))
         except _TogetherError:
             group.apart = True
-            self._transact(group)
+            self._in_turn(lambda: self._transact(group))
 
     def _run_jobs(self, group: Group, session: Any) -> None:
         """Do the jobs of a group; the failure of one undoes its own changes only."""

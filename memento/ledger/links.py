@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from memento.base import layout
 from memento.errors import StoreUnusable
-from memento.ledger import memories, rows
+from memento.ledger import memories, rows, succession_rows
 from memento.ledger.contract import Session
 from memento.ledger.dialect import SKIP_IF_THERE, listed, one_of, one_of_numbers
 from memento.ledger.memories import NOT_ERASED
@@ -89,9 +89,13 @@ def pairs(
 
 def are_linked(db: Session, one: int, other: int, *relations: str) -> bool:
     """Return whether two memories are linked by one of some relations, in either direction."""
+    return single(db, f"{between(relations)} LIMIT 1", (one, other)) is not None
+
+
+def between(relations: Sequence[str]) -> str:
+    """Return the query that finds a link of some relations between two row ids."""
     of_kind = f"SELECT 1 FROM links WHERE {_related(relations)}"
-    ways = f"{of_kind} AND src = ?1 AND dst = ?2 UNION ALL {of_kind} AND src = ?2 AND dst = ?1"
-    return single(db, f"{ways} LIMIT 1", (one, other)) is not None
+    return f"{of_kind} AND src = ?1 AND dst = ?2 UNION ALL {of_kind} AND src = ?2 AND dst = ?1"
 
 
 def newest(db: Session, ns: int, relations: Sequence[str], most: int) -> list[tuple[int, int, str]]:
@@ -113,11 +117,11 @@ class Linked(NamedTuple):
     """Which links there are in a namespace; few have any.
 
     ``flagged`` has one row id of each flagged pair, see `CONFLICTS`; None if they are many.
-    ``succeeded`` is whether any memory may be succeeded, see ``succession_rows.pairs``.
+    ``successions`` has the newest pairs of which the later changes the earlier.
     """
 
-    flagged: frozenset[int] | None
-    succeeded: bool
+    flagged: frozenset[int] | None = frozenset()
+    successions: Sequence[tuple[int, int]] = ()
 
     @property
     def any_flagged(self) -> bool:
@@ -129,20 +133,23 @@ class Linked(NamedTuple):
         return self.flagged is None or not self.flagged.isdisjoint(docids)
 
 
-def linked_in(db: Session, ns: int) -> Linked:
-    """Return which links there are in a namespace. One statement, since every query asks."""
-    flagged, succeeded = db.execute(_LINKED, docid_range(ns)).fetchone()
-    found = column(db, f"{_FLAGGED} LIMIT {_MANY_FLAGGED}", docid_range(ns)) if flagged else []
+def any_flagged(db: Session, ns: int) -> bool:
+    """Return whether any pair of a namespace is flagged."""
+    return single(db, f"{FLAGGED} LIMIT 1", docid_range(ns)) is not None
+
+
+def linked_in(db: Session, ns: int, *, flagged: bool, succeeded: bool) -> Linked:
+    """Return which links there are in a namespace; those known to be none are not read."""
+    found = column(db, f"{FLAGGED} LIMIT {_MANY_FLAGGED}", docid_range(ns)) if flagged else []
     few = frozenset(found) if len(found) < _MANY_FLAGGED else None
-    return Linked(few, bool(succeeded))
+    return Linked(few, succession_rows.pairs(db, ns) if succeeded else ())
 
 
 _MANY_FLAGGED = 256
 """Maximum number of flagged pairs that are read when anything changed; 30 µs."""
-_FLAGGED = f"SELECT src FROM links WHERE {_related(CONFLICTS)} AND src BETWEEN ?1 AND ?2"
-_LINKED = (
-    f"SELECT EXISTS ({_FLAGGED}), EXISTS (SELECT 1 FROM successions WHERE older BETWEEN ?1 AND ?2)"
-)
+FLAGGED = f"SELECT src FROM links WHERE {_related(CONFLICTS)} AND src BETWEEN ?1 AND ?2"
+SUCCEEDED = "SELECT 1 FROM successions WHERE older BETWEEN ?1 AND ?2"
+"""Queries that find the flagged and the succeeded ones among a range of row ids."""
 
 
 LONGEST = 10_000

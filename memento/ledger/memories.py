@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from memento.base.plain import composed
 from memento.errors import NotFound
 from memento.ledger import dialect, rows, succession_rows
-from memento.ledger.contract import Session, Work
+from memento.ledger.contract import Session, Trace, Work
 from memento.ledger.dialect import each_of, listed, one_of, one_of_numbers
 from memento.ledger.predicate import Filters, predicate
 from memento.ledger.rows import STATE, Row, State, column, docid_range, first, single, strings_in
@@ -40,6 +40,7 @@ _BASIS = frozenset({"trust", "kind", "importance", "created_at"})
 """Columns on which ``dynamics`` of a memory depend, beside its events."""
 
 _NS = dialect.without_index("ns")
+_BY_DOCIDS = f"SELECT {rows.COLUMNS} FROM memories WHERE docid {one_of_numbers()} AND {_NS} = ?"
 NOT_ERASED = "docid NOT IN (SELECT docid FROM erased)"
 """For a writer, which would see erased rows until they are deleted, see ``erasure``."""
 _SAME_SESSION, _PAST = dialect.same("session"), dialect.skipping()
@@ -65,7 +66,7 @@ def by_docid(db: Session, docid: int) -> Row:
 
 def by_docids(db: Session, ns: int, docids: Iterable[int]) -> dict[int, Row]:
     """Read several memories of one namespace by row id; absent ones are left out."""
-    found = rows.select(db, f"docid {one_of_numbers()} AND {_NS} = ?", (listed(docids), ns))
+    found = [Row(*one) for one in db.execute(_BY_DOCIDS, (listed(docids), ns))]
     return {row.docid: row for row in found}
 
 
@@ -87,7 +88,8 @@ def repeatable(db: Session, ns: int, hashes: Sequence[bytes], now: int) -> list[
         f" AND (valid_until IS NULL OR valid_until > ?) AND {NOT_ERASED} ORDER BY docid DESC"
     )
     wanted += wanted[-1:] * (holes - len(wanted))
-    found = column(db, query, (ns, *map(bytearray, wanted), now, now))
+    read = db.execute(query, (ns, *map(bytearray, wanted), now, now)).fetchall()
+    found = [docid for (docid,) in read]
     known = by_docids(db, ns, found) if found else {}
     return [known[docid] for docid in found if rows.is_sound(known[docid])]
 
@@ -298,20 +300,26 @@ def counts(db: Session, ns: int, now: int) -> dict[str, int]:
     return dict(db.execute(query, (*docid_range(ns), now, now)).fetchall())
 
 
-def insert_rows(db: Session, ns: int, fresh: Sequence[tuple[Row, Columns]]) -> None:
+def insert_rows(
+    db: Session, ns: int, fresh: Sequence[tuple[Row, Columns]], trace: Trace | None = None
+) -> None:
     """Insert rows with what full text indexes of each; they get their row id and revision here.
 
-    If they are few, full text and the backlog take them later, see ``contract.Words``.
+    If they are few, full text and the backlog take them later, see ``contract.Words``. The trace of
+    a write, if given, learns which revision came first.
     """
     if not fresh:
         return
     first = next_rev(db, ns)
+    if trace is not None and trace.first is None:
+        trace.first = first
     for rev, (row, _) in enumerate(fresh, start=first):
         row.ns, row.rev, row.docid = ns, rev, rows.docid_of(ns, rev)
+    present = [row.present() for row, _ in fresh]
     index_now = db.words.is_due(fresh[-1][0].docid, len(fresh))
     if index_now:
         db.words.catch_up(ns)
-    for names, group in groupby([row.present() for row, _ in fresh], key=itemgetter(0)):
+    for names, group in groupby(present, key=itemgetter(0)):
         db.executemany(_insertion(names), [values for _, values in group])
     if index_now:
         db.words.index_next(ns, [(row.docid, columns) for row, columns in fresh])
@@ -540,18 +548,9 @@ def next_turn(db: Session, turn: Row) -> Row | None:
 
 def latest_rev(db: Session, ns: int) -> int:
     """Return the newest revision of a namespace; 0 if nothing is in it."""
-    low, high = docid_range(ns)
-    newest, changed, erased = db.execute(_LATEST, (low, high, ns, ns)).fetchone()
-    return max((newest or low) & SEQ_MASK, int(changed or 0), int(erased or 0))
-
-
-# A damaged revision, too large or a text, would put new rows into another namespace.
-_LATEST = (
-    "SELECT (SELECT max(docid) FROM memories WHERE docid BETWEEN ? AND ?),"
-    f" (SELECT max(rev) FROM memories WHERE ns = ? AND rev <> (docid & {SEQ_MASK})"
-    f" AND rev <= {SEQ_MASK}),"
-    f" (SELECT max(rev) FROM erased WHERE ns = ? AND rev <= {SEQ_MASK})"
-)
+    low = ns << SEQ_BITS
+    found = db.execute(f"SELECT {rows.LATEST}", (low, low | SEQ_MASK, ns)).fetchone()
+    return rows.rev_of(low, *found)
 
 
 def erased_at(db: Session, ns: int) -> int:

@@ -40,7 +40,7 @@ from memento.ledger.rows import (
     string_in,
     strings_in,
 )
-from memento.ledger.schema import SEQ_MASK
+from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.status import having
 from memento.text.words import Columns
 
@@ -322,8 +322,10 @@ def outlines_since(db: Session, ns: int, rev: int) -> list[tuple[Any, ...]]:
     times in microseconds since 1970 UTC, the row id of the successor (-1 if it is not stored),
     aliases as JSON. Of what was erased only the row id is left.
     """
-    outlines = db.execute(_SINCE.format(_OUTLINE), _since(ns, rev)).fetchall()
-    return outlines + [(docid, *_NOTHING) for docid in erased_since(db, ns, rev)]
+    bounds = _since(ns, rev)
+    outlines = db.execute(_SINCE.format(_OUTLINE), bounds).fetchall()
+    erased = db.execute(_ERASED_SINCE, (ns, rev, bounds[0])).fetchall()
+    return outlines + [(docid, *_NOTHING) for (docid,) in erased]
 
 
 def said_since(
@@ -361,14 +363,15 @@ def named_since(db: Session, ns: int, rev: int) -> Iterator[tuple[int, str, int,
 
 def erased_since(db: Session, ns: int, rev: int) -> list[int]:
     """Return the row ids that were added up to ``rev`` and erased after it."""
-    low, _ = docid_range(ns)
-    query = "SELECT docid FROM erased WHERE ns = ? AND rev > ? AND docid <= ?"
-    return column(db, query, (ns, rev, low + rev))
+    return column(db, _ERASED_SINCE, (ns, rev, docid_range(ns)[0] + rev))
+
+
+_ERASED_SINCE = "SELECT docid FROM erased WHERE ns = ? AND rev > ? AND docid <= ?"
 
 
 def _since(ns: int, rev: int) -> tuple[int, int, int, int]:
-    low, high = docid_range(ns)
-    return low + rev, high, ns, rev
+    low = ns << SEQ_BITS
+    return low + rev, low | SEQ_MASK, ns, rev
 
 
 def at_revision(db: Session, row: Row, rev: int) -> Row:

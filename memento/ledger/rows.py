@@ -319,6 +319,21 @@ def docid_of(ns: int, seq: int) -> int:
     return ns << SEQ_BITS | seq
 
 
+LATEST = (
+    "(SELECT max(docid) FROM memories WHERE docid BETWEEN ?1 AND ?2),"
+    f" (SELECT max(rev) FROM memories WHERE ns = ?3 AND rev <> (docid & {SEQ_MASK})"
+    f" AND rev <= {SEQ_MASK}),"
+    f" (SELECT max(rev) FROM erased WHERE ns = ?3 AND rev <= {SEQ_MASK})"
+)
+"""Three values of a query whose parameters are the range of row ids and the namespace. A damaged
+revision, too large or a text, would put new rows into another namespace."""
+
+
+def rev_of(low: int, newest: int | None, changed: int | None, erased: int | None) -> int:
+    """Return the newest revision by what `LATEST` finds in the rows from ``low`` on."""
+    return max((newest or low) & SEQ_MASK, int(changed or 0), int(erased or 0))
+
+
 def docid_range(ns: int) -> tuple[int, int]:
     """Return the lowest and highest row id a namespace can have."""
     return ns << SEQ_BITS, ns << SEQ_BITS | SEQ_MASK
@@ -362,18 +377,18 @@ def _memory(row: Row, namespace: tuple[str, ...]) -> Memory:
         source=_source(row.trust, row.source_uri, row.source_model, row.source_parents),
         pinned=bool(row.pinned & PINNED),
         lock=lock_of(row.pinned),
+        valid_until=_moment(row.valid_until),
+        expires_at=_moment(row.expires_at),
+        due_at=_moment(row.due_at),
         occurred_at=from_micros(row.occurred_at),
         created_at=from_micros(row.created_at),
         updated_at=from_micros(row.updated_at),
         valid_from=from_micros(row.valid_from),
-        valid_until=_moment(row.valid_until),
-        expires_at=_moment(row.expires_at),
         superseded_by=row.superseded_by,
         reinforced=row.reinforced,
         version=row.version,
         signal=row.signal,
         condition=row.condition,
-        due_at=_moment(row.due_at),
     )
 
 

@@ -11,8 +11,7 @@ from collections.abc import Iterable
 from memento.ledger import meta
 from memento.ledger.contract import Session
 from memento.ledger.dialect import SKIP_IF_THERE
-from memento.ledger.rows import docid_range
-from memento.ledger.schema import SEQ_BITS
+from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 
 _CURSOR = "changes "
 Place = tuple[int, int]
@@ -55,8 +54,12 @@ def drop(db: Session, docid: int) -> None:
     db.execute("DELETE FROM successions WHERE newer = ?1 OR older = ?1", (docid,))
 
 
-def pairs(db: Session, ns: int, most: int) -> list[tuple[int, int]]:
-    """Return the newest pairs (earlier, later) of which the later changes the earlier."""
+MOST_READ = 500
+"""Maximum number of pairs in a namespace that a query looks at."""
+
+
+def pairs(db: Session, ns: int, most: int = MOST_READ) -> list[tuple[int, int]]:
+    """Return the pairs (earlier, later) of which the later changes the earlier, newest first."""
     which = "older BETWEEN ? AND ? ORDER BY older DESC LIMIT ?"
-    query = f"SELECT older, newer FROM successions WHERE {which}"
-    return db.execute(query, (*docid_range(ns), most)).fetchall()
+    query, low = f"SELECT older, newer FROM successions WHERE {which}", ns << SEQ_BITS
+    return db.execute(query, (low, low | SEQ_MASK, most)).fetchall()

@@ -16,7 +16,8 @@ from memento.dynamics.fold import SAID, VERDICTS
 from memento.ledger import meta, namespaces
 from memento.ledger.changes import CHANGE
 from memento.ledger.contract import Session
-from memento.ledger.dialect import EVERY, contains, listed, one_of_numbers
+from memento.ledger.dialect import EVERY, contains
+from memento.ledger.links import RESOLVED, between
 from memento.ledger.rows import Row, docid_range, is_changed, mapping_in, single
 from memento.ledger.schema import SEQ_BITS
 from memento.types import Event, Trust
@@ -44,6 +45,10 @@ def _is_one_of(kinds: Iterable[str]) -> str:
     return f"kind IN ({names})"
 
 
+_SETTLED = (
+    f"SELECT EXISTS ({between([RESOLVED])}),"
+    f" EXISTS (SELECT 1 FROM events WHERE docid IN (?1, ?2) AND {_is_one_of(VERDICTS)})"
+)
 _TOLD = f"docid = ? AND event > ? AND event <= ? AND {_is_one_of(OWN)}"
 _SHOWN = (
     f"ns = ? AND event > ? AND event <= ? AND kind = '{Event.RETRIEVED}' AND {contains('detail')}"
@@ -202,11 +207,13 @@ def told_of(db: Session, docid: int) -> list[Happening]:
     return _read(db, _TOLD, (docid, 0, LAST))
 
 
-def were_judged(db: Session, docids: Iterable[int]) -> bool:
-    """Return whether one of some memories ever got a verdict, even if it was taken back."""
-    kinds = ", ".join(f"'{kind}'" for kind in sorted(VERDICTS))
-    query = f"SELECT 1 FROM events WHERE docid {one_of_numbers()} AND kind IN ({kinds}) LIMIT 1"
-    return single(db, query, (listed(docids),)) is not None
+def were_settled(db: Session, one: int, other: int) -> tuple[bool, bool]:
+    """Return whether a person settled a pair, and whether one of them ever got a verdict.
+
+    A verdict counts even if it was taken back.
+    """
+    settled, judged = db.execute(_SETTLED, (one, other)).fetchone()
+    return bool(settled), bool(judged)
 
 
 def told_lately(db: Session, docid: int, since: float) -> list[Happening]:
@@ -396,9 +403,10 @@ def newest(db: Session) -> int:
     return int(single(db, "SELECT coalesce(max(event), 0) FROM events"))
 
 
-_STAMP, _DROPPED = "dynamics stamp", "dynamics dropped"
+STAMP, _DROPPED = "dynamics stamp", "dynamics dropped"
+"""Names in ``meta`` of the stamp of what was written last, and of the last drop."""
 _NEXT = (
-    f"INSERT INTO meta VALUES ('{_STAMP}', 1)"
+    f"INSERT INTO meta VALUES ('{STAMP}', 1)"
     " ON CONFLICT (name) DO UPDATE SET value = meta.value + 1 RETURNING value"
 )
 _SINCE = (
@@ -416,11 +424,6 @@ def next_stamp(db: Session) -> int:
 def dropped(db: Session) -> None:
     """Note that rows were dropped, so that readers load all of them again."""
     meta.put(db, _DROPPED, next_stamp(db))
-
-
-def latest(db: Session) -> int:
-    """Return the newest stamp; 0 if nothing was ever written."""
-    return meta.get_number(db, _STAMP)
 
 
 def last_drop(db: Session) -> int:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import numpy as np
 
 from memento.retrieve import evidence, judging, order
+from memento.retrieve.by_meaning import WIDER
 from memento.retrieve.by_name import asks_no_more
-from memento.retrieve.candidates import Candidate, said
 from memento.retrieve.columns import KINDS, Mask, Rows, Snapshot
 from memento.retrieve.context import Look
 from memento.retrieve.gather import Gathered, gather, in_order
-from memento.retrieve.inputs import WIDER
 from memento.retrieve.judging import Judged, judge
+from memento.retrieve.order import Candidate, said
 from memento.retrieve.passage import excerpt, passage
 from memento.text.chatter import is_acknowledgement
-from memento.text.worldly import asks_of_oneself
 from memento.types import Kind
 
 ARM = 200
@@ -63,7 +62,7 @@ class Found:
         docid: Its row id.
         score: [0, 1], not increasing along the answer.
         confidence: Estimated chance that it is relevant to the query, [0, 1].
-        terms: Piece of evidence to its contribution; for ``exact`` see `candidates.Candidate`.
+        terms: Piece of evidence to its contribution; for ``exact`` see `order.Candidate`.
         ranks: Search (``text``, ``meaning``, ``time``, ``name``, ``exact``, ``slot``) to its rank,
             >= 1.
         folded: Row ids of near-identical memories that it stands for.
@@ -84,11 +83,6 @@ class Found:
     newer: int | None = None
     opposed: tuple[int, ...] = ()
 
-    @property
-    def beside(self) -> list[int]:
-        """Row ids of its folded, conflicting and newer memories."""
-        return [docid for docid in (*self.folded, *self.opposed, self.newer) if docid]
-
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
@@ -98,11 +92,24 @@ class Ranking:
         found: Best first.
         confidence: Estimated chance that the answer is among them, [0, 1]; 0 without hits.
         weighed: Whether evidence gives the order, so that feedback can adjust its weights.
+        docids: Row ids of all memories that the answer names: found, folded, conflicting, newer.
     """
 
     found: tuple[Found, ...] = ()
     confidence: float = 0.0
     weighed: bool = True
+    docids: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, found: Sequence[Found], confidence: float, *, weighed: bool) -> Self:
+        """Make the answer that has some memories."""
+        docids = [
+            docid
+            for one in found
+            for docid in (one.docid, *one.folded, *one.opposed, one.newer)
+            if docid
+        ]
+        return cls(tuple(found), confidence, weighed, tuple(docids))
 
 
 def find(look: Look) -> Ranking:
@@ -112,19 +119,19 @@ def find(look: Look) -> Ranking:
     larger one.
     """
     request, query = look.request, look.query
-    if not look.snap.n or request.k == 0 or not look.mask.any():
+    if look.empty:
         return Ranking()
     room = _Room(look)
     answer, ranks = _collect(look, room)
     hits = room.choose(room.with_tail(answer))
     chance = _sure(hits, look)
-    if not look.called and (share := judging.share_of(request.query)) < 1.0:
+    if not look.called and (share := query.share) < 1.0:
         hits = [replace(one, confidence=share * one.confidence) for one in hits]
         chance *= share
     if chance < request.min_confidence:
         return Ranking()
-    found = tuple(_found(one, look.snap, ranks, room.passages.get(one.row)) for one in hits)
-    return Ranking(found, chance, weighed=not query.only_time and query.former is None)
+    found = [_found(one, look.snap, ranks, room.passages.get(one.row)) for one in hits]
+    return Ranking.of(found, chance, weighed=not query.only_time and query.former is None)
 
 
 def _sure(hits: Sequence[Candidate], look: Look) -> float:
@@ -139,7 +146,7 @@ def _sure(hits: Sequence[Candidate], look: Look) -> float:
     best = max(one.confidence for one in hits)
     if "cosine" in hits[0].signs:  # by words alone this is no better
         chance = judging.of_both(chance, best)
-        if look.snap.session[hits[0].row] < 0 and asks_of_oneself(look.request.query):
+        if look.snap.session[hits[0].row] < 0 and look.query.of_oneself:
             chance = judging.surer(chance, judging.ONESELF)
     return max(best, chance)
 
@@ -250,7 +257,7 @@ def _collect(look: Look, room: _Room) -> tuple[list[Candidate], Mapping[str, Map
         for places in judged.stages():
             texts = look.texts.read(judged.rows[places].tolist())
             telling = places[_telling(look, judged.rows[places], texts)]
-            best = list(_candidates(telling, look, gathered, judged))
+            best = _candidates(telling, look, gathered, judged)
             answer.take(best, said(texts, [one.row for one in best]))
             if room.full(answer.hits):
                 return answer.hits, ranks
@@ -283,9 +290,7 @@ def _related(look: Look, gathered: Gathered) -> Rows:
     return rows[kept]
 
 
-def _candidates(
-    places: Rows, look: Look, gathered: Gathered, judged: Judged
-) -> Iterator[Candidate]:
+def _candidates(places: Rows, look: Look, gathered: Gathered, judged: Judged) -> list[Candidate]:
     rows = judged.rows[places]
     table = np.array([values[places] for values in judged.parts.values()]).T
     query, named, names = look.query, gathered.named, [*judged.parts, "exact"]
@@ -302,12 +307,14 @@ def _candidates(
         look.snap.actor[rows],
         judged.asks[places],
     )
+    found = []
     for row, score, chance, pull, terms, matched, actor, asks, signs in zip(
         *(column.tolist() for column in columns), judged.signs.of(places), strict=True
     ):
         added = dict(zip(names, [*terms, named.get(row, 0.0)], strict=True))
         own = matched & ~kinds
-        yield Candidate(row, score, chance, added, own, actor, asks, signs, pull=pull)
+        found.append(Candidate(row, score, chance, added, own, actor, asks, signs, pull=pull))
+    return found
 
 
 def _found(

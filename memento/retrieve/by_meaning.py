@@ -7,25 +7,34 @@ cosines and a length kept in the roster.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from memento.retrieve.columns import Floats, Mask, Rows, Snapshot, distinct, smoothable
-from memento.retrieve.inputs import Nearest
+from memento.errors import TierUnavailable
+from memento.retrieve.columns import Floats, Mask, Rows, Snapshot, best_rows, distinct, smoothable
+from memento.retrieve.former_values import SHARE, Heirs
+from memento.tiers.derived import Unusable
+from memento.tiers.exact import Vectors
+from memento.tiers.mapped import Docids, Links, Table, dots, even
+from memento.types import Tier
 
 _SPARE = 2
 """So many times more rows are looked at than are proposed, if any row has neighbours. The nearest
 rows are known only by their own cosine; the nearest by smoothed cosine are searched for among those
 and their neighbours."""
 
-_SAMPLED = 8
-"""One of so many rows is looked at first where the best of very many are chosen."""
-
-_DIGITS = 5
-"""Decimals of a float32 cosine that do not depend on the order of summation."""
-_STEPS = np.float32(10**_DIGITS)
+MORE = 32
+"""Neighbours that Chroma is asked for besides those that are wanted: of equally near ones the
+newest come first, and its graph is approximate."""
+WIDER = 4
+"""A search that proposes too few memories that pass the filters is repeated for so many times
+more."""
+_MOST_LENT = 1000
+"""The newest former values, whose vectors are compared; an index must read each from the ledger."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,19 +57,29 @@ class Cosines:
         return self.own if self.smooth is self.own else np.maximum(self.own, self.smooth)
 
 
-class Meaning(Protocol):
-    """A way to search by vector."""
+class Nearest(Protocol):
+    """Search by vector among the rows of one snapshot."""
 
-    def propose(self, allowed: Mask | None, count: int) -> Rows:
-        """Return the rows nearest by smoothed cosine, nearest first, newest first among equals."""
+    def nearest(self, vector: Floats, n: int, allowed: Mask) -> tuple[Rows, Floats]:
+        """Return the n nearest allowed rows and their cosines, of equals the newest first."""
         ...
 
-    def of(self, rows: Rows) -> Cosines:
-        """Return the cosines of rows."""
+    def cosines(self, vector: Floats, rows: Rows) -> tuple[Floats, Mask]:
+        """Return the cosine of each row, 0 for one without vector and -1, and which have one."""
         ...
 
-    def vectors(self, rows: Rows) -> Floats:
-        """Return the rows' own vectors, (len(rows), dim); zeros for a row without one."""
+    def lengths(
+        self,
+        rows: Rows,
+        before: Links,
+        after: Links,
+        share: np.float32,
+    ) -> Floats:
+        """Return the length of each vector plus ``share`` of both neighbours; -1 means none."""
+        ...
+
+    def vectors_of(self, rows: Rows) -> Floats:
+        """Return the (len(rows), dim) unit vectors of rows; zeros for one without vector."""
         ...
 
 
@@ -68,18 +87,42 @@ _SMOOTH = np.float32(0.5)
 """Weight of each neighbour's vector; 1 for the memory's own. Short turns only."""
 
 
-class Smoothed:
-    """Search through an index that knows the nearest vectors, smoothed over neighbouring turns."""
+class Meaning:
+    """Search by vector for one question, smoothed over neighbouring turns.
+
+    An index knows the nearest vectors. Former values may `lend` their cosines to their heirs.
+    """
 
     def __init__(self, snap: Snapshot, index: Nearest, query: Floats) -> None:
         self._snap, self._index, self._query = snap, index, query
         self._own = np.zeros(snap.n, np.float32)
         self._smooth = np.zeros(snap.n, np.float32) if snap.talks else self._own
         self._seen, self._known = np.zeros((2, snap.n), np.bool_)
+        self._heirs: Rows = np.zeros(0, np.intp)
+        self._lent: Floats = np.zeros(0, np.float32)
 
-    def propose(self, allowed: Mask | None, count: int) -> Rows:
+    def lend(self, heirs: Heirs) -> None:
+        """Also find memories by the vectors of their former values; call it once."""
+        former, heir = heirs.former[-_MOST_LENT:], heirs.heir[-_MOST_LENT:]
+        lent = SHARE * self.of(former).own
+        self._heirs = distinct(heir)
+        self._lent = np.zeros(len(self._heirs), np.float32)
+        np.maximum.at(self._lent, np.searchsorted(self._heirs, heir), lent)
+
+    def propose(self, allowed: Mask, count: int) -> Rows:
+        """Return the rows nearest by smoothed cosine, or by that of a former value.
+
+        Nearest first, newest first among equals.
+        """
+        near = self._nearest(allowed, count)
+        if not len(self._heirs):
+            return near
+        lent = self._heirs[self._lent > 0]
+        rows = distinct(np.concatenate([near, lent[allowed[lent]]]))
+        return rows[np.lexsort((-rows, -self.of(rows).smooth))[:count]]
+
+    def _nearest(self, allowed: Mask, count: int) -> Rows:
         """Return the rows nearest by smoothed cosine, among the nearest and their neighbours."""
-        allowed = np.ones(self._snap.n, np.bool_) if allowed is None else allowed
         if not self._snap.talks:  # no row has neighbours
             near, cosines = self._index.nearest(self._query, count, allowed)
             self._own[near] = cosines
@@ -88,11 +131,23 @@ class Smoothed:
         near, _ = self._index.nearest(self._query, _SPARE * count, allowed)
         rows = _and_neighbours(near, self._snap)
         rows = rows[allowed[rows]]
-        found = self.of(rows)
+        found = self._plain(rows)
         rows, smooth = rows[found.known], found.smooth[found.known]
         return rows[np.lexsort((-rows, -smooth))[:count]]
 
     def of(self, rows: Rows) -> Cosines:
+        """Return the cosines of rows, raised to what former values lend them."""
+        found = self._plain(rows)
+        if not len(self._heirs):
+            return found
+        at = np.minimum(np.searchsorted(self._heirs, rows), len(self._heirs) - 1)
+        lent = np.where(self._heirs[at] == rows, self._lent[at], np.float32(0))
+        has = lent > 0
+        own = np.where(has, np.maximum(found.own, lent), found.own)
+        smooth = np.where(has, np.maximum(found.smooth, lent), found.smooth)
+        return Cosines(own, smooth, found.known | has)
+
+    def _plain(self, rows: Rows) -> Cosines:
         """Return the cosines of rows; each is computed once."""
         unread = rows[~self._seen[rows]]
         if len(unread):
@@ -102,7 +157,7 @@ class Smoothed:
         return Cosines(own, smooth, self._known[rows])
 
     def vectors(self, rows: Rows) -> Floats:
-        """Return the rows' own vectors."""
+        """Return the rows' own vectors, (len(rows), dim); zeros for a row without one."""
         return self._index.vectors_of(rows)
 
     def _measure(self, rows: Rows) -> None:
@@ -130,33 +185,99 @@ def _and_neighbours(rows: Rows, snap: Snapshot) -> Rows:
     return every[every >= 0]
 
 
-def even(cosines: Floats) -> Floats:
-    """Round away differences of summation order, so that equal cosines are equal on every path."""
-    even = np.multiply(cosines, _STEPS)  # as np.round does, at two thirds of its cost
-    np.rint(even, out=even)
-    return np.divide(even, _STEPS, out=even)
+class Exact:
+    """A `Nearest` that compares all vectors of a namespace; it reports damaged files."""
+
+    def __init__(
+        self, vectors: Vectors, snap: Snapshot, note_damage: Callable[[Table], None]
+    ) -> None:
+        self._vectors, self._snap, self._note_damage = vectors, snap, note_damage
+        self._asked: tuple[Floats, Floats] | None = None  # the last vector and its cosines
+
+    def nearest(self, vector: Floats, n: int, allowed: Mask) -> tuple[Rows, Floats]:
+        """Return the n nearest allowed rows, nearest first."""
+        cosines = self._every(vector)
+        rows = best_rows(np.flatnonzero(allowed & self.has_vector()), cosines, n)
+        if self._vectors.table is not None and self._vectors.table.mapped:
+            self.vectors_of(rows)  # checks that they are undamaged now
+        return rows, cosines[rows]
+
+    def _every(self, vector: Floats) -> Floats:
+        """Return the cosine of each row of the snapshot, 0 for one without vector and row -1."""
+        if self._asked is None or self._asked[0] is not vector:
+            with self._checked():
+                self._asked = vector, even(self._vectors.cosines(vector))
+        return self._asked[1]
+
+    def cosines(self, vector: Floats, rows: Rows) -> tuple[Floats, Mask]:
+        """Return the cosine of each row, 0 for one without vector and -1, and which have one."""
+        return self._every(vector)[rows], self._vectors.known[rows]
+
+    def lengths(self, rows: Rows, before: Links, after: Links, share: np.float32) -> Floats:
+        """Return the lengths of vectors with shares of their neighbours; see `Vectors.lengths`."""
+        with self._checked():
+            return self._vectors.lengths(rows, before, after, share)
+
+    def vectors_of(self, rows: Rows) -> Floats:
+        """Return the unit vectors of rows."""
+        with self._checked():
+            return self._vectors.of_rows(rows)
+
+    def has_vector(self) -> Mask:
+        """Mark the rows that have a vector."""
+        return self._vectors.known[:-1]
+
+    @contextmanager
+    def _checked(self) -> Iterator[None]:
+        try:
+            yield
+        except Unusable as error:
+            if self._vectors.table is not None:
+                self._note_damage(self._vectors.table)
+            raise TierUnavailable(Tier.LONG, f"a derived file is damaged: {error}") from error
 
 
-def best_rows(rows: Rows, score: Floats, count: int) -> Rows:
-    """Return the best of some ascending rows, best first; among equals the newest first."""
-    values = score[rows]
-    if len(rows) > _SAMPLED * count:
-        rows, values = _promising(rows, values, count)
-    if len(rows) > count:
-        bar = np.partition(values, len(rows) - count)[len(rows) - count]
-        above = values > bar
-        level = np.flatnonzero(values == bar)[np.count_nonzero(above) - count :]
-        above[level] = True
-        rows, values = rows[above], values[above]
-    return rows[np.lexsort((-rows, -values))]
+class ByChroma(Exact):
+    """A `Nearest` that compares the nearest rows by Chroma and the rows that Chroma lacks.
 
-
-def _promising(rows: Rows, values: Floats, count: int) -> tuple[Rows, Floats]:
-    """Leave out most of the rows that cannot be among the best, judged by a sample.
-
-    Source: Floyd & Rivest, Expected Time Bounds for Selection, 1975.
+    ``chroma`` returns the ids of the nearest that it knows, ``docids`` translates them, and
+    ``lacking`` are the rows whose vectors it lacks, ascending.
     """
-    sample = values[::_SAMPLED]
-    wanted = min(len(sample), 2 * count // _SAMPLED + _SAMPLED)
-    kept = values >= np.partition(sample, len(sample) - wanted)[len(sample) - wanted]
-    return (rows[kept], values[kept]) if np.count_nonzero(kept) >= count else (rows, values)
+
+    def __init__(
+        self,
+        vectors: Vectors,
+        snap: Snapshot,
+        note_damage: Callable[[Table], None],
+        chroma: Callable[[Floats, int], list[str]],
+        docids: Callable[[list[str]], Docids],
+        lacking: Rows,
+    ) -> None:
+        super().__init__(vectors, snap, note_damage)
+        self._chroma, self._docids, self._lacking = chroma, docids, lacking
+
+    def nearest(self, vector: Floats, n: int, allowed: Mask) -> tuple[Rows, Floats]:
+        """Return the n nearest allowed rows, nearest first."""
+        every = int(np.count_nonzero(allowed))
+        asked = MORE + n * self._snap.n // max(1, every)
+        while True:
+            ids = self._chroma(vector, asked)
+            rows = self._snap.rows_of(self._docids(ids))
+            rows = rows[allowed[rows]]
+            if len(rows) >= min(n, every) or len(ids) < asked:
+                break
+            asked *= WIDER  # too many of the nearest did not pass the filters
+        rows = distinct(np.concatenate([rows, self._lacking[allowed[self._lacking]]]))
+        rows = rows[self.has_vector()[rows]]
+        cosines, _ = self.cosines(vector, rows)
+        order = np.lexsort((-rows, -cosines))[:n]
+        return rows[order], cosines[order]
+
+    def cosines(self, vector: Floats, rows: Rows) -> tuple[Floats, Mask]:
+        """Return the cosine of each row, 0 for one without vector and -1, and which have one."""
+        every = distinct(rows)
+        every = every[every >= 0]
+        cosines = np.append(even(dots(self.vectors_of(every), vector)), np.float32(0))
+        at = np.searchsorted(every, rows)
+        at[rows < 0] = -1
+        return cosines[at], self._vectors.known[rows]

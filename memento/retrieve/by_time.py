@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from memento.base.clock import day_in, to_micros
 from memento.ledger.match import All, Any, Match, Phrase, Word
-from memento.retrieve.by_meaning import Meaning, best_rows
-from memento.retrieve.columns import Floats, Mask, Rows, Snapshot, distinct
-from memento.retrieve.inputs import TextSource
+from memento.retrieve.by_meaning import Meaning
+from memento.retrieve.columns import Floats, Mask, Rows, Snapshot, best_rows, distinct
+from memento.retrieve.ledger_source import TextSource
 from memento.retrieve.question import Days, Query
 from memento.text.date_tables import MONTHS
 from memento.text.when import SPOKEN, Period

@@ -12,7 +12,7 @@ neighbours as fields).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from memento.ledger.match import All, Any, Match, Start
 from memento.retrieve import spellings
 from memento.retrieve.columns import Floats, Mask, Rows, Snapshot, distinct
-from memento.retrieve.inputs import TextSource
-from memento.retrieve.question import Query, match_term
+from memento.retrieve.ledger_source import TextSource
+from memento.retrieve.question import Query
 from memento.retrieve.spellings import Vocabulary
-from memento.text.words import EMPTY_WORDS, STOP_WORDS, is_unspaced
+from memento.text.words import EMPTY_WORDS, STOP_WORDS, WEAK_WORDS, is_unspaced
 
 K1 = 1.2
 """BM25 saturation of repeated words: the usual value."""
@@ -35,6 +35,8 @@ NEAR, FAR = 0.5, 0.2
 """Weight of a word in the head of the previous or next turn, and of those beyond them; 1 for the
 memory itself."""
 
+WEAK = 0.5
+"""Share of its idf that a weak word counts beside a stronger one."""
 _STARTS = (5, 4)  # numbers of first letters tried for a word that is in no memory
 _BLOCK, _BLOCKS = 10_000, 3  # size and number of full blocks of known words, besides the rest
 _MANY = 8  # so many times fewer rows are cheaper to sort than all are to scan
@@ -116,7 +118,7 @@ def look_up(query: Query, reader: Reader) -> list[Posting]:
     """
     snap, mask = reader.snap, reader.mask
     same = spellings.synonyms(query.terms)
-    matches = [query.forms.get(term) or match_term(term) for term in query.terms]
+    matches = [query.forms.get(term) or spellings.match_term(term) for term in query.terms]
     none: list[Match | None] = [None] * len(same)
     places, first = reader.read_all(matches, same if snap.noted else none)
     found = _by_words(query, reader, matches, places)
@@ -142,9 +144,15 @@ def look_up(query: Query, reader: Reader) -> list[Posting]:
         in_head = _NO_ROWS if head is None else head.rows
         postings.append(Posting(own, in_head, df, word.alike, *_like(word.place, other, snap)))
     present = {term: len(one.own) > 0 for term, one in zip(query.terms, postings, strict=True)}
-    for posting, weight in zip(postings, spellings.weights(query.terms, present), strict=True):
+    for posting, weight in zip(postings, weights(query.terms, present), strict=True):
         posting.weight = weight
     return postings
+
+
+def weights(terms: Collection[str], present: Mapping[str, bool]) -> list[float]:
+    """Weigh the words of a question: weak words count less if a memory has a stronger one."""
+    strong = any(present[term] for term in terms if term not in WEAK_WORDS)
+    return [WEAK if strong and term in WEAK_WORDS else 1.0 for term in terms]
 
 
 def _like(place: Place, other: Place | None, snap: Snapshot) -> tuple[Rows, float]:

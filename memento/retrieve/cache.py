@@ -10,7 +10,7 @@ from typing import NamedTuple
 from memento.ledger.contract import Moment
 from memento.ledger.links import Linked
 from memento.ledger.predicate import Filters
-from memento.retrieve.columns import Mask, Roster
+from memento.retrieve.columns import Mask, Roster, Snapshot
 from memento.retrieve.ledger_source import State
 from memento.retrieve.spellings import Vocabulary
 from memento.retrieve.usage_boost import Strengths
@@ -44,6 +44,7 @@ class Held:
 
     Attributes:
         roster: Outlines of its memories.
+        snap: The memories that are known.
         rev: Newest revision that is known.
         whole: Whether all its rows could be read.
         filed: Revision of the outline that was read or written last; 0 for none.
@@ -60,6 +61,7 @@ class Held:
     """
 
     roster: Roster = field(default_factory=Roster)
+    snap: Snapshot = field(init=False)
     rev: int = 0
     whole: bool = True
     filed: int = 0
@@ -74,9 +76,13 @@ class Held:
     owed: tuple[Moment, int] | None = None
     shown: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        self.snap = self.roster.snapshot()
+
     def drop_rows(self) -> None:
         """Drop the memories and all that was derived from them, to be read again."""
         self.roster, self.words = Roster(), Vocabulary()
+        self.snap = self.roster.snapshot()
         self.vectors = self.open = None
 
     @property
@@ -92,7 +98,7 @@ class Held:
             filters: The filters of that query: only the present moment.
         """
         if self.open is None or not self.open.since <= filters.now < self.open.until:
-            self.open = Open.of(self.roster.snapshot(), filters)
+            self.open = Open.of(self.snap, filters)
         return self.open.mask
 
 

@@ -22,6 +22,8 @@ from memento.text.words import STOP_WORDS, Cue, words
 from memento.types import Kind, Tier
 
 _NO_NAMES = STOP_WORDS | {"user", "assistant", "system", "tool", "human", "ai"}
+_SAMPLED = 8
+"""One of so many rows is looked at first where the best of very many are chosen."""
 _EPOCH_YEAR = 1970  # year 0 of numpy.datetime64
 _A = TypeVar("_A", bound=np.generic)
 
@@ -579,6 +581,31 @@ def distinct(rows: Rows) -> Rows:
     first = np.ones(len(ordered), np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
     return ordered[first]
+
+
+def best_rows(rows: Rows, score: Floats, count: int) -> Rows:
+    """Return the best of some ascending rows, best first; among equals the newest first."""
+    values = score[rows]
+    if len(rows) > _SAMPLED * count:
+        rows, values = _promising(rows, values, count)
+    if len(rows) > count:
+        bar = np.partition(values, len(rows) - count)[len(rows) - count]
+        above = values > bar
+        level = np.flatnonzero(values == bar)[np.count_nonzero(above) - count :]
+        above[level] = True
+        rows, values = rows[above], values[above]
+    return rows[np.lexsort((-rows, -values))]
+
+
+def _promising(rows: Rows, values: Floats, count: int) -> tuple[Rows, Floats]:
+    """Leave out most of the rows that cannot be among the best, judged by a sample.
+
+    Source: Floyd & Rivest, Expected Time Bounds for Selection, 1975.
+    """
+    sample = values[::_SAMPLED]
+    wanted = min(len(sample), 2 * count // _SAMPLED + _SAMPLED)
+    kept = values >= np.partition(sample, len(sample) - wanted)[len(sample) - wanted]
+    return (rows[kept], values[kept]) if np.count_nonzero(kept) >= count else (rows, values)
 
 
 def _take(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import MAXYEAR, MINYEAR, UTC, datetime, tzinfo
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import MAXYEAR, MINYEAR, UTC, tzinfo
+from functools import lru_cache
 
 import numpy as np
 
@@ -14,11 +14,9 @@ from memento.config import RetrieveConfig
 from memento.retrieve import by_time, question
 from memento.retrieve.by_meaning import Meaning
 from memento.retrieve.by_name import Called, slot_asked
-from memento.retrieve.by_time import Then
 from memento.retrieve.columns import KINDS, Floats, Mask, Snapshot
-from memento.retrieve.former_values import Changes, Heirs, MeaningOfHeirs
-from memento.retrieve.inputs import TextSource
-from memento.retrieve.question import Query
+from memento.retrieve.former_values import Changes, Heirs
+from memento.retrieve.ledger_source import Texts, TextSource
 from memento.retrieve.request import Request
 from memento.retrieve.standings import Links, Quoted
 from memento.retrieve.usage_boost import Life
@@ -37,29 +35,17 @@ _MAX_SPAN = 30  # years before and after now; a date without a year may be in an
 _MOST_FAR = 30  # number of farther years with memories that are tried as well
 
 
-class Texts:
-    """Texts of rows, each fetched once."""
-
-    def __init__(self, snap: Snapshot, source: TextSource) -> None:
-        self._snap, self._source = snap, source
-        self.known: dict[int, str] = {}
-
-    def read(self, rows: Sequence[int]) -> Mapping[int, str]:
-        """Return the texts of these rows and of all rows read before."""
-        missing = [row for row in dict.fromkeys(rows) if row not in self.known]
-        if missing:
-            docids = self._snap.docid[missing].tolist()
-            self.known.update(zip(missing, self._source.texts(docids), strict=True))
-        return self.known
-
-
-@dataclass(frozen=True, eq=False)
 class Look:
-    """One question put to one namespace. Properties are computed on first use.
+    """One question put to one namespace, and what every step of the read path needs of both.
 
-    Attributes:
+    Args:
+        request: The checked call.
+        snap: The namespace.
+        source: Its texts and postings.
+        config: Settings.
         allowed: (snap.n,) rows that may be found, see `visible.allow`.
-        vectors: The search by vector; None to search by words only.
+        meaning: The search by vector; None to search by words only. Former values will lend
+            evidence to their heirs in it.
         zone: The time zone whose days the question means.
         former: (snap.n,) superseded rows that a question about the past may find as well.
         by_name: (snap.n,) archived rows that may be found if the question names them.
@@ -67,59 +53,83 @@ class Look:
         life: What uses and verdicts add to the evidence.
         links: Finds the pairs that conflict or succeed each other.
         quoted: Finds what articles quote.
+
+    Attributes:
+        now: The moment asked about; relative dates are read from it.
+        query: The question, parsed.
+        mask: (snap.n,) all rows that may be found.
+        texts: The texts that were read so far.
+        empty: Whether nothing can be found; then there is none of what follows.
+        heirs: The former values of the namespace.
+        changes: The statements that a later one changed; none as of an earlier time.
+        lenders: The memories that lend evidence to what replaced them.
+        called: The names in the question; a mistyped one only for memories near in meaning. A
+            question that only names a kind ("what are my preferences") or asks for a slot ("where
+            do I live") names the newest memories of that kind, or what fills the slot.
+        then: The memories of the time asked about.
     """
 
-    request: Request
-    snap: Snapshot
-    source: TextSource
-    config: RetrieveConfig
-    allowed: Mask
-    vectors: Meaning | None = None
-    zone: tzinfo = UTC
-    former: Mask | None = None
-    by_name: Mask | None = None
-    rerank: Rerank | None = None
-    life: Life | None = None
-    links: Links | None = None
-    quoted: Quoted | None = None
-
-    @property
-    def now(self) -> datetime:
-        """The moment asked about; relative dates are read from it."""
-        filters = self.request.filters
-        return from_micros(filters.now if filters.as_of is None else filters.as_of)
-
-    @cached_property
-    def query(self) -> Query:
-        """The question, parsed."""
-        today = day_in(self.zone, self.now)
-        return question.parse(
-            self.request.query,
+    def __init__(
+        self,
+        request: Request,
+        snap: Snapshot,
+        source: TextSource,
+        config: RetrieveConfig,
+        allowed: Mask,
+        meaning: Meaning | None = None,
+        zone: tzinfo = UTC,
+        *,
+        former: Mask | None = None,
+        by_name: Mask | None = None,
+        rerank: Rerank | None = None,
+        life: Life | None = None,
+        links: Links | None = None,
+        quoted: Quoted | None = None,
+    ) -> None:
+        self.request, self.snap, self.source, self.config = request, snap, source, config
+        self.meaning = meaning
+        self.rerank, self.life, self.links, self.quoted = rerank, life, links, quoted
+        filters = request.filters
+        self.now = from_micros(filters.now if filters.as_of is None else filters.as_of)
+        today = day_in(zone, self.now)
+        self.query = question.parse(
+            request.query,
             now=today,
-            years=_years(self.snap.years, today.year),
-            people=self.snap.people,
+            years=_years(snap.years, today.year),
+            people=snap.people,
             max_terms=_TERMS,
-            zone=self.zone,
+            zone=zone,
         )
+        self.mask = self._visible(allowed, former, by_name)
+        self.texts = Texts(snap, source)
+        self.empty = not snap.n or request.k == 0 or not self.mask.any()
+        if not self.empty:
+            self._prepare()
 
-    @cached_property
-    def mask(self) -> Mask:
-        """All rows that may be found."""
-        mask = self.allowed
-        if self.query.former is not None and self.former is not None:
-            mask = mask | self.former
-        if self.by_name is not None and (named := self._names_in(self.by_name)):
+    def _visible(self, allowed: Mask, former: Mask | None, by_name: Mask | None) -> Mask:
+        """Return all rows that may be found."""
+        mask = allowed
+        if self.query.former is not None and former is not None:
+            mask = mask | former
+        if by_name is not None and (named := self._names_in(by_name)):
             mask = mask.copy()
             mask[[row for one in named for row in one.rows]] = True
         return mask
 
-    @cached_property
-    def called(self) -> list[Called]:
-        """The names in the question; a mistyped one only for memories near in meaning.
+    def _prepare(self) -> None:
+        """Look up what replaced what, the names and the time that the question asks about."""
+        self.heirs = Heirs.of(self.snap)
+        shown = self.heirs.shown(self.mask)
+        pairs = () if self.links is None else self.links.linked.successions
+        self.changes = Changes.found(self.snap, self.mask, pairs)
+        self.lenders = shown if self.query.former is not None else shown.joined(self.changes)
+        if self.meaning is not None and len(self.lenders.former):
+            self.meaning.lend(self.lenders)
+        self.called = self._called()
+        self.then = by_time.find(self.query, self.snap, self.source, self.mask, self.now)
 
-        A question that only names a kind ("what are my preferences") or asks for a slot ("where do
-        I live") names the newest memories of that kind, or what fills the slot.
-        """
+    def _called(self) -> list[Called]:
+        """Return the names in the question; see the attribute."""
         words = self.query.words
         named = [
             replace(one, rows=tuple(filter(self.may_be_meant, one.rows))) if one.typos else one
@@ -156,40 +166,6 @@ class Look:
             lambda row: row < len(mask) and bool(mask[row]),
             unheard=unheard,
         )
-
-    @cached_property
-    def heirs(self) -> Heirs:
-        """The former values of the namespace."""
-        return Heirs.of(self.snap)
-
-    @cached_property
-    def changes(self) -> Changes:
-        """The statements that a later one changed; none as of an earlier time."""
-        pairs = () if self.links is None else self.links.successions()
-        return Changes.found(self.snap, self.mask, pairs)
-
-    @cached_property
-    def lenders(self) -> Heirs:
-        """The memories that lend evidence to what replaced them."""
-        shown = self.heirs.shown(self.mask)
-        return shown if self.query.former is not None else shown.joined(self.changes)
-
-    @cached_property
-    def meaning(self) -> Meaning | None:
-        """The search by vector, in which former values lend evidence to their heirs."""
-        if self.vectors is None or not len(self.lenders.former):
-            return self.vectors
-        return MeaningOfHeirs(self.vectors, self.lenders)
-
-    @cached_property
-    def texts(self) -> Texts:
-        """The texts that were read so far."""
-        return Texts(self.snap, self.source)
-
-    @cached_property
-    def then(self) -> Then | None:
-        """The memories of the time asked about."""
-        return by_time.find(self.query, self.snap, self.source, self.mask, self.now)
 
 
 @lru_cache(maxsize=16)  # the same from one query to the next

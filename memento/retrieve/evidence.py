@@ -3,7 +3,7 @@
 `PIECES` is the table of what is known without a candidate's text. A piece that does not apply to
 the query or to the namespace (no participant named, no sessions, no vectors) is left out, so that
 it neither helps nor harms. No weight (`Weights`) is negative, so more evidence never
-harms. Pure.
+harms.
 """
 
 from __future__ import annotations
@@ -19,10 +19,13 @@ from memento.retrieve.by_meaning import Cosines, Meaning
 from memento.retrieve.by_time import LONG, Then, fit
 from memento.retrieve.by_words import Lexical
 from memento.retrieve.columns import KINDS, Floats, Mask, Rows, Snapshot
+from memento.retrieve.context import Look, Rerank
 from memento.retrieve.question import Query
 from memento.text.answer_form import Form
+from memento.text.sentences import merely_asks
 from memento.text.when import SPOKEN, Period
 from memento.text.words import Cue
+from memento.types import Kind
 
 BY_NAME = 0.5
 """A candidate above this value is matched by name; up to it, by its exact text."""
@@ -33,6 +36,8 @@ _SHORT_PERIOD = 3  # days; a period of at most so many is "a day"
 _LINGER = {True: 10.0, False: 20.0}  # days in which people still talk about a day, about a month
 _MONTH = 31
 _READ = 100  # candidates whose texts are read for dates
+_READ_FOR_FORM = 16  # candidates whose texts are read for the kind of answer that the query wants
+_ASKS = 0.25  # share of its evidence that is kept by a turn that only asks
 _KIND_NAMES = {code: name for name, code in KINDS.items()}
 
 
@@ -153,33 +158,115 @@ class _Case:
         return marked.astype(np.float32)
 
 
-def weigh(
-    query: Query,
-    snap: Snapshot,
-    rows: Rows,
-    lexical: Lexical,
-    meaning: Meaning | None,
-    then: Then | None,
-    among: int,
-) -> Evidence:
-    """Collect the evidence that does not need the texts of the candidates.
+@dataclass(frozen=True, slots=True, eq=False)
+class Weighed:
+    """The candidates with their evidence added up; every array has one value per candidate.
 
-    ``among`` is the number of memories that were searched.
+    Attributes:
+        evidence: The evidence of each.
+        parts: Contribution of each piece to the sums, by name.
+        sums: The sums of all evidence; of those that only ask, a share.
+        total: The same with what the reranker adds.
+        scores: The sums as scores, [0, 1].
+        asks: Which of them only ask.
     """
+
+    evidence: Evidence
+    parts: dict[str, Floats]
+    sums: Floats
+    total: Floats
+    scores: Floats
+    asks: Mask
+
+
+def weigh(look: Look, rows: Rows, lexical: Lexical, *, rerank: bool) -> Weighed:
+    """Weigh candidates, ascending rows: collect the evidence, add it up, and score the sums.
+
+    The texts of the most promising ones are read if the query asks about dates or wants a certain
+    kind of answer. ``rerank``: whether the reranker, if there is one, may score the best.
+    """
+    query, then = look.query, look.then
+    found = _collect(look, rows, lexical)
+    if then is not None and not query.last_talk:
+        sums, _ = total(found)
+        best = rows[np.argsort(-sums, kind="stable")]
+        found = with_said_dates(query, look.snap, found, then, best, look.texts.read)
+    sums, parts = total(found)
+    found, sums = _formed(look, found, sums, parts)
+    asks = _asking(look, rows, sums)
+    sums = np.where(asks, _ASKS * sums, sums)
+    every = sums
+    if look.rerank is not None and rerank and not query.only_time:
+        parts["reranked"] = _reranked(look, rows, sums, look.rerank)
+        every = sums + parts["reranked"]
+    scores = scale(every, strength(found.cosine, found.cover))
+    return Weighed(found, parts, sums, every, scores, asks)
+
+
+def _collect(look: Look, rows: Rows, lexical: Lexical) -> Evidence:
+    """Collect the evidence that does not need the texts of the candidates."""
+    snap, meaning = look.snap, look.meaning
     cosines = None if meaning is None else meaning.of(rows)
+    nearest = None if cosines is None else cosines.best
     known = cosines if cosines is not None and cosines.known.any() else None
     session, cues = snap.session[rows], snap.cues[rows]
-    case = _Case(query, snap, rows, lexical, meaning, known, session, cues, then)
+    case = _Case(look.query, snap, rows, lexical, meaning, known, session, cues, look.then)
     found = {name: read(case) for name, read in PIECES}
     return Evidence(
         rows,
         {name: values for name, values in found.items() if values is not None},
-        None if cosines is None else cosines.best,
+        nearest,
         lexical.cover[rows],
         session < 0,
         lexical.unknown,
-        among,
+        among=int(np.count_nonzero(look.mask)),
     )
+
+
+def _formed(
+    look: Look, found: Evidence, sums: Floats, parts: dict[str, Floats]
+) -> tuple[Evidence, Floats]:
+    """Add to evidence, sums and parts whether the most promising texts hold the kind of answer."""
+    query = look.query
+    if query.form is None or query.only_time or query.former is not None:
+        return found, sums
+    best = found.rows[np.argsort(-sums, kind="stable")[:_READ_FOR_FORM]].tolist()
+    known = look.texts.read(best)
+    found = with_form(query.form, look.snap, found, {row: known[row] for row in best})
+    parts["form"] = found.signals["form"] * weights_of(["form"], found)["form"]
+    return found, sums + parts["form"]
+
+
+def _asking(look: Look, every: Rows, sums: Floats) -> Mask:
+    """Mark turns that only ask, reading texts until all of the best candidates have been read.
+
+    Such turns answer nothing, whatever words they share with the question, unless it asks for them.
+    """
+    asks = np.zeros(len(every), np.bool_)
+    if look.query.kind == Kind.QUESTION or look.request.filters.kinds == (Kind.QUESTION,):
+        return asks
+    unread = (look.snap.cues[every] & np.uint32(Cue.QUESTION)) != 0
+    while unread.any():
+        best = np.argsort(-np.where(asks, _ASKS * sums, sums), kind="stable")[:_READ_FOR_FORM]
+        best = best[unread[best]]
+        if not len(best):
+            break
+        unread[best] = False
+        rows = every[best].tolist()
+        texts = look.texts.read(rows)
+        asks[best] = [merely_asks(texts[row]) for row in rows]
+    return asks
+
+
+def _reranked(look: Look, rows: Rows, sums: Floats, rerank: Rerank) -> Floats:
+    """Let the reranker score the best candidates; the others get 0."""
+    best = np.argsort(-sums, kind="stable")[: look.config.rerank]
+    value = np.zeros(len(rows), np.float32)
+    if len(best):
+        texts = look.texts.read(rows[best].tolist())
+        judged = rerank(look.request.query, [texts[row] for row in rows[best].tolist()])
+        value[best] = spread(judged, np.ones(len(best), np.bool_))
+    return value * np.float32(TURNS.reranked)
 
 
 def _answers(case: _Case) -> Floats:

@@ -19,7 +19,6 @@ from typing import Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from memento.retrieve.by_meaning import Cosines, Meaning
 from memento.retrieve.by_words import Lexical
 from memento.retrieve.columns import Floats, Mask, Rows, Snapshot, distinct, having_trait
 from memento.retrieve.question import Query
@@ -28,11 +27,6 @@ SHARE = np.float32(0.9)
 """Share of the evidence for a former value that its heir gets: the new value may say it in quite
 other words ("it's 7026 now"), and nothing else is the answer. With 0.6 a memory that merely has the
 words came first: 13 of 16 questions about changed values were right on two lives, now all."""
-_MOST = 1000
-"""The newest former values, whose vectors are compared; an index must read each from the ledger."""
-MOST_LATER = 500
-"""Maximum number of pairs in a namespace that a query looks at, those with the newest earlier
-statements."""
 _NO_ROWS: Rows = np.zeros(0, np.intp)
 
 Successions: TypeAlias = Sequence[tuple[int, int]]
@@ -117,39 +111,6 @@ def words_of_heirs(words: Lexical, heirs: Heirs) -> Lexical:
     np.maximum.at(cover, heirs.heir, SHARE * cover[heirs.former])
     rows = distinct(np.concatenate([words.rows, heirs.heir[score[heirs.heir] > 0]]))
     return replace(words, rows=rows, score=score, cover=cover)
-
-
-class MeaningOfHeirs:
-    """Search by vector that also finds memories by the vectors of their former values, if any."""
-
-    def __init__(self, meaning: Meaning, heirs: Heirs) -> None:
-        self._meaning = meaning
-        former, heir = heirs.former[-_MOST:], heirs.heir[-_MOST:]
-        self._rows = distinct(heir)
-        self._lent = np.zeros(len(self._rows), np.float32)
-        lent = SHARE * meaning.of(former).own
-        np.maximum.at(self._lent, np.searchsorted(self._rows, heir), lent)
-
-    def propose(self, allowed: Mask | None, count: int) -> Rows:
-        """Return the rows nearest by smoothed cosine, or by that of a former value."""
-        near = self._meaning.propose(allowed, count)
-        lent = self._rows[self._lent > 0]
-        rows = distinct(np.concatenate([near, lent if allowed is None else lent[allowed[lent]]]))
-        return rows[np.lexsort((-rows, -self.of(rows).smooth))[:count]]
-
-    def of(self, rows: Rows) -> Cosines:
-        """Return the cosines of rows."""
-        found = self._meaning.of(rows)
-        at = np.minimum(np.searchsorted(self._rows, rows), len(self._rows) - 1)
-        lent = np.where(self._rows[at] == rows, self._lent[at], np.float32(0))
-        has = lent > 0
-        own = np.where(has, np.maximum(found.own, lent), found.own)
-        smooth = np.where(has, np.maximum(found.smooth, lent), found.smooth)
-        return Cosines(own, smooth, found.known | has)
-
-    def vectors(self, rows: Rows) -> Floats:
-        """Return the rows' own vectors, without any share of those of former values."""
-        return self._meaning.vectors(rows)
 
 
 def first(

@@ -9,9 +9,8 @@ import numpy as np
 
 from memento.retrieve import by_time, by_words, evidence
 from memento.retrieve import former_values as pasts
-from memento.retrieve.by_meaning import best_rows
 from memento.retrieve.by_name import Called
-from memento.retrieve.columns import Rows, distinct
+from memento.retrieve.columns import Rows, best_rows, distinct
 from memento.retrieve.context import Look
 
 _MAX_EXACT = 200  # rows whose text is read for one identifier or quoted phrase
@@ -44,13 +43,15 @@ def gather(look: Look, arm: int, cap: int) -> Gathered:
     words = by_words.bm25(query, postings, snap)
     words = pasts.words_of_heirs(words, look.lenders)
     matching = words.rows[look.mask[words.rows]]
-    named = _exact(look) | _named(look, words)
+    named, then = _exact(look) | _named(look, words), _then(look, words, arm)
+    by_name = in_order(named, evidence.BY_NAME, 1.0)
+    exact = in_order(named, 0.0, evidence.BY_NAME)
     found = {
         "text": best_rows(matching, words.score, arm),
         "meaning": _near(look, words, arm),
-        "time": _then(look, words, arm),
-        "name": in_order(named, evidence.BY_NAME, 1.0),
-        "exact": in_order(named, 0.0, evidence.BY_NAME),
+        "time": then,
+        "name": by_name,
+        "exact": exact,
     }
     if query.former is not None:
         so_far = distinct(np.concatenate(list(found.values())))

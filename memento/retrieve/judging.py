@@ -1,4 +1,4 @@
-"""Judge candidates: collect the evidence, and set score, confidence and place of each.
+"""Judge candidates: set score, confidence and place of each.
 
 `judge` calls the steps: ``evidence`` collects the pieces for each candidate, weighs them, adds them
 up and turns the sum into a score; the signs here give the confidence; and ``usage_boost`` changes
@@ -8,7 +8,7 @@ places by use and belief.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,22 +18,14 @@ from numpy.typing import NDArray
 from memento.retrieve import by_time, evidence
 from memento.retrieve import former_values as pasts
 from memento.retrieve.columns import Floats, Mask, Rows
-from memento.retrieve.context import Look, Rerank
-from memento.retrieve.evidence import Evidence
+from memento.retrieve.context import Look
+from memento.retrieve.evidence import Evidence, weigh
 from memento.retrieve.gather import Gathered
-from memento.text.chatter import is_chatter
-from memento.text.sentences import merely_asks
-from memento.text.words import Cue
-from memento.text.worldly import is_worldly
-from memento.types import Kind
 
 CONTINUES = 0.5
 """Share of its confidence that a hit keeps if the query is a short question after other lines: what
 was said before often finds the memory it was about, and not the answer to the question. On two
 development lives, a third of such first hits is right."""
-_WORLDLY = 0.25
-"""Share of its confidence that a hit keeps if the query asks the world, as for a poem about rain: a
-memory of rain is shown in the prompt only if the other signs are very sure of it."""
 _UNRELATED, _SPREAD = 0.07, 0.09
 """Mean and standard deviation of the cosine of a question and an unrelated memory, measured with
 the default model and our English set, see `RetrieveConfig.noise`."""
@@ -209,17 +201,6 @@ def of_hits(found: Signs, best: Rows) -> Floats:
     return most
 
 
-def share_of(query: str) -> float:
-    """Return the share of its confidence that a hit keeps, by what the query asks for, [0, 1].
-
-    >>> share_of("thanks!"), share_of("write me a poem about rain"), share_of("Is it Ada's poem?")
-    (0.0, 0.25, 1.0)
-    """
-    if is_chatter(query):
-        return 0.0
-    return _WORLDLY if is_worldly(query) else 1.0
-
-
 def _alone(found: Signs) -> Floats:
     """Estimate the chance of each candidate from its own signs."""
     told = np.log(np.maximum(found.share, np.float32(_LEAST)))
@@ -291,9 +272,7 @@ def _chance(logit: NDArray[np.floating[Any]]) -> Floats:
     return chance
 
 
-_ASKS = 0.25  # share of its evidence that is kept by a turn that only asks
 _SURE = 10  # candidates that bound the confidence of each
-_READ = 16  # candidates whose texts are read for the kind of answer that the query wants
 _STAGE, _MOST_IN_STAGE = 16, 64  # candidates whose texts are read together
 
 
@@ -314,13 +293,14 @@ class Judged:
     pull: Floats
     asks: Mask
 
-    def stages(self) -> Iterator[Rows]:
-        """Yield the indexes of the candidates, best first, in growing batches."""
-        start, size = 0, _STAGE
+    def stages(self) -> list[Rows]:
+        """Return the indexes of the candidates, best first, in growing batches."""
+        found, start, size = [], 0, _STAGE
         while start < len(self.order):
-            yield self.order[start : start + size]
+            found.append(self.order[start : start + size])
             start += size
             size = min(start, _MOST_IN_STAGE)
+        return found
 
 
 def judge(look: Look, gathered: Gathered, known: Rows, most: float) -> Judged:
@@ -328,104 +308,36 @@ def judge(look: Look, gathered: Gathered, known: Rows, most: float) -> Judged:
 
     If any are known, no score is above ``most``, the lowest one in the answer.
     """
-    weighed = _weigh(look, gathered)
-    sums, parts = evidence.total(weighed)
-    weighed, sums = _formed(look, weighed, sums, parts)
-    asks = _asking(look, weighed, sums)
-    sums = np.where(asks, _ASKS * sums, sums)
-    strict = "form" in parts and look.query.form is not None and look.query.form.strict
-    seen = signs(weighed, sums, hollow=look.query.hollow, strict=strict)
-    if look.rerank is not None and not len(known) and not look.query.only_time:
-        parts["reranked"] = _reranked(look, weighed.rows, sums, look.rerank)
-        sums = sums + parts["reranked"]
-    scores = evidence.scale(sums, evidence.strength(weighed.cosine, weighed.cover))
-    named = np.zeros(len(weighed.rows), np.float32)
-    best = np.argsort(-np.where(asks, 0, scores), kind="stable")[:_SURE]
-    sure = np.where(asks, 0, of_hits(seen, best))
-    if look.query.continues:
+    query, words = look.query, gathered.words
+    found = weigh(look, gathered.rows, words, rerank=not len(known))
+    weighed, rows, parts, scores = found.evidence, found.evidence.rows, found.parts, found.scores
+    strict = "form" in parts and query.form is not None and query.form.strict
+    seen = signs(weighed, found.sums, hollow=query.hollow, strict=strict)
+    named = np.zeros(len(rows), np.float32)
+    best = np.argsort(-np.where(found.asks, 0, scores), kind="stable")[:_SURE]
+    sure = np.where(found.asks, 0, of_hits(seen, best))
+    if query.continues:
         sure *= np.float32(CONTINUES)
-    if look.then is not None and look.query.only_time:
-        scores = by_time.scores(look.then, look.snap, weighed.rows)
-        held = np.float32(by_time.SURE if look.query.form is None else by_time.ASKS_MORE)
+    if look.then is not None and query.only_time:
+        scores = by_time.scores(look.then, look.snap, rows)
+        held = np.float32(by_time.SURE if query.form is None else by_time.ASKS_MORE)
         sure = np.where(scores > 0, held, sure)
     if gathered.named:
-        named[:] = [gathered.named.get(row, 0) for row in weighed.rows.tolist()]
+        named[:] = [gathered.named.get(row, 0) for row in rows.tolist()]
         scores = evidence.lift(scores, named)
     sure = np.maximum(named, sure)
-    if look.query.former is not None:
-        matched = gathered.words.matched
+    if query.former is not None:
         scores, sure = pasts.first(
-            look.query, look.snap, look.heirs, weighed.rows, matched, (scores, sure)
+            query, look.snap, look.heirs, rows, words.matched, (scores, sure)
         )
-    order = np.lexsort((-weighed.rows, -scores))
+    order = np.lexsort((-rows, -scores))
     if len(known):
-        order = order[~np.isin(weighed.rows[order], known)]
+        order = order[~np.isin(rows[order], known)]
         scores = np.minimum(scores, np.float32(most))
-    pull = np.zeros_like(sums)
-    if look.life is not None and not look.query.only_time and look.query.former is None:
-        moved = look.life.move(
-            look.snap, weighed.rows, order, sums=sums, named=named, scores=scores
-        )
+    pull = np.zeros_like(found.total)
+    if look.life is not None and not query.only_time and query.former is None:
+        moved = look.life.move(look.snap, rows, order, sums=found.total, named=named, scores=scores)
         if moved is not None:
             order, scores, pull = moved.order, moved.scores, moved.pull
             parts |= moved.parts
-    return Judged(order, weighed.rows, scores, sure, parts, seen, pull, asks)
-
-
-def _weigh(look: Look, gathered: Gathered) -> Evidence:
-    """Collect the evidence; read the most promising texts if the query asks about dates."""
-    query, snap, then, rows = look.query, look.snap, look.then, gathered.rows
-    among = int(np.count_nonzero(look.mask))
-    weighed = evidence.weigh(query, snap, rows, gathered.words, look.meaning, then, among)
-    if then is None or query.last_talk:
-        return weighed
-    sums, _ = evidence.total(weighed)
-    best = rows[np.argsort(-sums, kind="stable")]
-    return evidence.with_said_dates(query, snap, weighed, then, best, look.texts.read)
-
-
-def _formed(
-    look: Look, weighed: Evidence, sums: Floats, parts: dict[str, Floats]
-) -> tuple[Evidence, Floats]:
-    """Add to evidence, sums and parts whether the most promising texts hold the kind of answer."""
-    query = look.query
-    if query.form is None or query.only_time or query.former is not None:
-        return weighed, sums
-    best = weighed.rows[np.argsort(-sums, kind="stable")[:_READ]].tolist()
-    known = look.texts.read(best)
-    texts = {row: known[row] for row in best}
-    weighed = evidence.with_form(query.form, look.snap, weighed, texts)
-    parts["form"] = weighed.signals["form"] * evidence.weights_of(["form"], weighed)["form"]
-    return weighed, sums + parts["form"]
-
-
-def _asking(look: Look, weighed: Evidence, sums: Floats) -> Mask:
-    """Mark turns that only ask, reading texts until all of the best candidates have been read.
-
-    Such turns answer nothing, whatever words they share with the question, unless it asks for them.
-    """
-    asks = np.zeros(len(weighed.rows), np.bool_)
-    if look.query.kind == Kind.QUESTION or look.request.filters.kinds == (Kind.QUESTION,):
-        return asks
-    unread = (look.snap.cues[weighed.rows] & np.uint32(Cue.QUESTION)) != 0
-    while unread.any():
-        best = np.argsort(-np.where(asks, _ASKS * sums, sums), kind="stable")[:_READ]
-        best = best[unread[best]]
-        if not len(best):
-            break
-        unread[best] = False
-        rows = weighed.rows[best].tolist()
-        texts = look.texts.read(rows)
-        asks[best] = [merely_asks(texts[row]) for row in rows]
-    return asks
-
-
-def _reranked(look: Look, rows: Rows, sums: Floats, rerank: Rerank) -> Floats:
-    """Let the reranker score the best candidates; the others get 0."""
-    best = np.argsort(-sums, kind="stable")[: look.config.rerank]
-    value = np.zeros(len(rows), np.float32)
-    if len(best):
-        texts = look.texts.read(rows[best].tolist())
-        judged = rerank(look.request.query, [texts[row] for row in rows[best].tolist()])
-        value[best] = evidence.spread(judged, np.ones(len(best), np.bool_))
-    return value * np.float32(evidence.TURNS.reranked)
+    return Judged(order, rows, scores, sure, parts, seen, pull, found.asks)

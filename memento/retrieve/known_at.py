@@ -18,8 +18,8 @@ from memento.ledger.match import Match
 from memento.ledger.past import Past
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, damaged, docid_of, is_sound, strings_in
+from memento.retrieve.by_meaning import WIDER, Nearest
 from memento.retrieve.columns import Floats, Mask, Roster, RosterRow, Rows, Snapshot, distinct
-from memento.retrieve.inputs import WIDER, Nearest
 from memento.retrieve.ledger_source import Docids, LedgerSource
 from memento.retrieve.request import Request
 from memento.retrieve.searcher import LEDGER, Searcher
@@ -91,7 +91,7 @@ def _outlines(session: Session, ns: int, then: Past) -> list[RosterRow]:
 
 
 class PastSource(LedgerSource):
-    """The texts and postings of a namespace as they were; see ``inputs.TextSource``.
+    """The texts and postings of a namespace as they were; see ``ledger_source.TextSource``.
 
     The tail is an empty index, to be filled with the words of that time.
     """

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +15,11 @@ from memento.ledger.contract import Ledger, Session, Tail
 from memento.ledger.links import Linked
 from memento.ledger.match import Match
 from memento.ledger.predicate import Filters
-from memento.ledger.rows import Row, docid_of, string_in
-from memento.retrieve.columns import distinct
+from memento.ledger.rows import Row, string_in
+from memento.ledger.schema import SEQ_BITS
+from memento.retrieve.columns import Snapshot, distinct
 from memento.retrieve.spellings import Vocabulary
-from memento.retrieve.usage_boost import Strengths
+from memento.retrieve.usage_boost import Life, Strengths
 from memento.status import HEARD
 from memento.text.words import words
 
@@ -27,6 +29,45 @@ _FEW = 20
 Docids = NDArray[np.int64]
 State = tuple[int, int]
 """Newest revision of a namespace, and the edition of the full-text index."""
+
+
+class TextSource(Protocol):
+    """The ledger as `find` needs it; it is bound to one namespace and returns nothing else."""
+
+    def postings(self, matches: Sequence[Match], limit: int) -> list[Docids]:
+        """Return the docids of the rows that each expression matches, all of one moment.
+
+        Ascending, without repeats; only the largest ``limit`` if there are more.
+        """
+        ...
+
+    def texts(self, docids: Sequence[int]) -> list[str]:
+        """Return the text of each docid, in that order; ``""`` for an erased memory."""
+        ...
+
+    def vocabulary(self, first: int) -> Vocabulary:
+        """Return the words of the heard memories, as of now.
+
+        Args:
+            first: Docid of the oldest memory whose words are wanted; it never decreases.
+        """
+        ...
+
+
+class Texts:
+    """Texts of rows, each fetched once."""
+
+    def __init__(self, snap: Snapshot, source: TextSource) -> None:
+        self._snap, self._source = snap, source
+        self.known: dict[int, str] = {}
+
+    def read(self, rows: Sequence[int]) -> Mapping[int, str]:
+        """Return the texts of these rows and of all rows read before."""
+        missing = [row for row in dict.fromkeys(rows) if row not in self.known]
+        if missing:
+            docids = self._snap.docid[missing].tolist()
+            self.known.update(zip(missing, self._source.texts(docids), strict=True))
+        return self.known
 
 
 class Postings:
@@ -65,7 +106,7 @@ class Postings:
 
 
 class LedgerSource:
-    """The texts and postings of one namespace, for one query; see `inputs.TextSource`.
+    """The texts and postings of one namespace, for one query; see `TextSource`.
 
     Attributes:
         shown: Scopes that it shows to another namespace, if that one asks; () for all of it.
@@ -75,6 +116,7 @@ class LedgerSource:
         known: Its vocabulary, as far as an earlier query needed it; set with the state.
         strengths: The sums of its events; set with the state.
         linked: Which relations there are between its memories; set with the state.
+        life: The effects of its events on this query; None before they are asked for.
         rows: Row id to the row, of memories whose texts were read; damaged ones too.
     """
 
@@ -96,6 +138,7 @@ class LedgerSource:
         self.members: Docids | None = None
         self.moment = ledger.moment()
         self.state: State | None = None
+        self.life: Life | None = None
         self.rows: dict[int, Row] = {}
 
     def postings(self, matches: Sequence[Match], limit: int) -> list[Docids]:
@@ -125,7 +168,7 @@ class LedgerSource:
         found = self._ledger.read(
             lambda c: c.words.postings(self.ns, matches, limit), space=self.ns
         )
-        first = docid_of(self.ns, 0)
+        first = self.ns << SEQ_BITS
         return [
             first + (distinct(np.concatenate(both))[-limit:] if len(both[1]) else both[0])
             for both in zip(found, waiting, strict=True)

@@ -12,17 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memento.base.clock import DAY, EPOCH, to_micros
-from memento.ledger.match import Match, Start, Word
+from memento.ledger.match import Match
 from memento.retrieve import spellings
 from memento.retrieve.spellings import Exact, without_possessive
 from memento.text import answer_form, former_question
 from memento.text import words as spelling
 from memento.text.answer_form import Form
+from memento.text.chatter import is_chatter
 from memento.text.codes import codes
 from memento.text.fast_pattern import Small
 from memento.text.former_question import Former
 from memento.text.when import Period, times_of
 from memento.text.words import HOLLOW_WORDS
+from memento.text.worldly import asks_of_oneself, is_worldly
 
 _EPOCH_DAY = EPOCH.toordinal()
 _LAST_DAY = date.max.toordinal()
@@ -122,6 +124,9 @@ _SEVERAL = Small(
 )
 _SHORT_QUESTION = 8  # maximum words of a last line that depends on the lines before it
 _KEYWORDS = 1  # maximum words of a query that is only a date whose words are looked up too
+_WORLDLY = 0.25
+"""Share of its confidence that a hit keeps if the query asks the world, as for a poem about rain: a
+memory of rain is shown in the prompt only if the other signs are very sure of it."""
 MAX_TEXT = 4000
 """Characters of a query that are parsed; only the embedder sees the rest."""
 
@@ -154,6 +159,8 @@ class Query:
         wants_number: Whether it asks how many.
         wants_rule: Whether it asks what to do or what holds, rather than for a fact.
         wants_summary: Whether it asks for a summary.
+        of_oneself: Whether it asks about the person who asks, or their people.
+        share: Share of its confidence that a hit keeps, see `share_of`.
         wants_several: Whether one memory is not enough: it asks for a list, a count, a comparison,
             an order or a summary. Guessed from the words of an English question, so not certain.
     """
@@ -181,6 +188,8 @@ class Query:
     wants_number: bool
     wants_rule: bool
     wants_summary: bool
+    of_oneself: bool
+    share: float
     wants_several: bool
 
 
@@ -200,46 +209,60 @@ def parse(
     seen = text[:MAX_TEXT]
     words = tuple(spelling.terms(seen))
     times = times_of(seen, now, years)
-    coded = codes(times.rest)
+    periods, coded = tuple(times.periods), codes(times.rest)
     named = _named(tuple([_owner(word, people) for word in words]), people) if people else set()
     bare = times.only and len(words) <= _KEYWORDS  # "Thursday" looks for the word as well
     rest = seen if bare else times.rest
     left = words if rest == seen else spelling.terms(rest)
     asked = [] if times.only and not bare else spelling.content(left)
+    kinds = spelling.terms(" ".join(_KIND.findall(seen)))
     terms = tuple(dict.fromkeys(asked))[:max_terms]
-    topic = frozenset(terms)
+    quoted, topic = spelling.quoted(seen), frozenset(terms)
     if named:
         spoken = {part for name in people for part in name.split()}
         topic = frozenset(term for term in terms if _owner(term, spoken) not in spoken)
-    form = answer_form.wanted(seen)
+    kind, form = answer_form.kind_named(words), answer_form.wanted(seen)
     return Query(
         text=text,
         words=words,
         terms=terms,
         topic=topic or frozenset(terms),
-        kinds=_kinds(seen, terms),
-        exact=spellings.exact(spelling.quoted(seen), times.rest, coded),
+        kinds=frozenset(terms).intersection(kinds),
+        exact=spellings.exact(quoted, times.rest, coded),
         forms=spellings.forms(coded, terms),
         codes=frozenset(
             word for code in coded for word in code.words if code.sure or not word.isalpha()
         ),
-        periods=tuple(times.periods),
+        periods=periods,
         times=times.named,
         days=Days(zone),
         hollow=HOLLOW_WORDS.issuperset(terms),
         continues=continues(seen),
+        share=share_of(text),
+        of_oneself=asks_of_oneself(text),
+        wants_summary=_SUMMARY.found_in(seen),
         only_time=times.only and not bare,
         last_talk=times.last_talk,
         former=None if times.only else former_question.asked(seen),
-        kind=answer_form.kind_named(words),
+        kind=kind,
         form=form,
         speaker=next(iter(named)) if len(named) == 1 else None,
         wants_time=bool(_WHEN.match(seen)),
         wants_number=bool(_COUNT.match(seen)),
         wants_rule=form is None or form.may_be_rule,
-        wants_summary=_SUMMARY.found_in(seen),
         wants_several=times.only or wants_several(seen),
     )
+
+
+def share_of(query: str) -> float:
+    """Return the share of its confidence that a hit keeps, by what the query asks for, [0, 1].
+
+    >>> share_of("thanks!"), share_of("write me a poem about rain"), share_of("Is it Ada's poem?")
+    (0.0, 0.25, 1.0)
+    """
+    if is_chatter(query):
+        return 0.0
+    return _WORLDLY if is_worldly(query) else 1.0
 
 
 def wants_several(text: str) -> bool:
@@ -259,24 +282,6 @@ def continues(text: str) -> bool:
     """
     lines = [line for line in text.splitlines() if line.strip()]
     return len(lines) > 1 and len(lines[-1].split()) <= _SHORT_QUESTION
-
-
-def match_term(term: str) -> Word | Start:
-    """Write the FTS5 expression that finds one word, with any characters in it.
-
-    A single character of a script without spaces finds every run that has it.
-
-    >>> match_term("near"), match_term("猫")
-    (Word(text='near'), Start(text='猫'))
-    """
-    single = len(term) == 1 and spelling.is_unspaced(term)
-    return Start(term) if single else Word(term)
-
-
-def _kinds(text: str, terms: Collection[str]) -> frozenset[str]:
-    """Return those of the words to look up that say what kind of thing is asked for."""
-    asked = _KIND.findall(text)
-    return frozenset(terms).intersection(spelling.terms(" ".join(asked))) if asked else frozenset()
 
 
 def _owner(word: str, names: Collection[str]) -> str:

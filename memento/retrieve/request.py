@@ -77,11 +77,12 @@ class Request:
             raise InvalidInput("query", f"must be a string, not {type(query).__name__}")
         if count_tokens is not None and not callable(count_tokens):
             raise InvalidInput("count_tokens", "must be a callable(text) or None")
-        query = plain(query)
+        known, query = _check_match(match), plain(query)
+        past = _past(query, filters)
         return cls(
             query=query,
             k=None if k is None else check_count("k", k),
-            match=_check_match(match),
+            match=known,
             min_score=check_share("min_score", min_score),
             min_confidence=check_share("min_confidence", min_confidence),
             cutoff=check_share("cutoff", cutoff),
@@ -90,7 +91,7 @@ class Request:
             fold=check_flag("fold", fold),
             wait=check_seconds("wait", wait),
             filters=filters,
-            past=_past(query, filters),
+            past=past,
         )
 
     @property

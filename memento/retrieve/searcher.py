@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -33,28 +32,29 @@ from memento.errors import (
 from memento.ledger import memories, namespaces, past, vectors
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.links import Linked, linked_in
+from memento.ledger.newest import newest
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, damaged, docid_of, is_sound, strings_in, to_memory
 from memento.ledger.schema import SEQ_MASK
 from memento.retrieve import judging, spellings
 from memento.retrieve.answer import Found, Ranking, find
-from memento.retrieve.by_meaning import Smoothed
+from memento.retrieve.by_meaning import Exact, Meaning, Nearest
 from memento.retrieve.by_words import known_from
 from memento.retrieve.cache import Followed, Held, Kept
 from memento.retrieve.columns import ERASED, Mask, Roster, RosterRow, Snapshot, having_trait
 from memento.retrieve.context import Look, Rerank
-from memento.retrieve.inputs import Nearest
 from memento.retrieve.ledger_source import Docids, LedgerSource, Postings, State
 from memento.retrieve.outline import Outlines, is_due
 from memento.retrieve.request import Request
 from memento.retrieve.standings import Links
 from memento.retrieve.usage_boost import Life
-from memento.retrieve.vector_search import Exact, VectorSearch
+from memento.retrieve.vector_search import VectorSearch
 from memento.retrieve.visible import allow, chosen, needs_ledger, set_aside
 from memento.status import having
 from memento.text import former_question
+from memento.tiers.mapped import KIND
 from memento.tiers.store_embedder import StoreEmbedder
-from memento.types import Hit, Kind, Retrieval, Tier
+from memento.types import Hit, Kind, Memory, Retrieval, Tier
 
 if TYPE_CHECKING:
     from memento.protocols import Reranker
@@ -96,11 +96,12 @@ def _take(connection: Session, ns: int, held: Held, rows: list[RosterRow]) -> No
         stays = {row.docid for row in ours}
         gone = [row.docid for row in rows if row.docid not in stays]
         late = [row.docid for row in ours if row.docid & SEQ_MASK <= held.rev]
-        known = held.roster.snapshot().docid
+        known = held.snap.docid
         if np.isin(gone, known).any() or not np.isin(late, known).all():
             held.drop_rows()
             ours = _shown(held, _rows_since(connection, ns, 0))
     held.roster.apply(ours)
+    held.snap = held.roster.snapshot()
 
 
 def _shown(held: Held, rows: list[RosterRow]) -> list[RosterRow]:
@@ -151,6 +152,7 @@ class Searcher:
         self._ledger = ledger
         self._config = config
         self._embedding = embedding
+        self._zone = config.zone
         self._rerank = None if reranker is None else partial(rerank_checked, reranker)
         self._outlines = Outlines(ledger)
         self._by_vector = VectorSearch(ledger, config, embedding, long)
@@ -221,7 +223,7 @@ class Searcher:
             lambda exact: self._near(source, asked, model, k, filters, exact=exact)
         )
         self._name_server(ns, missing)
-        found = Ranking(tuple(self._found_by_vector(near, least)), weighed=False)
+        found = Ranking.of([*self._found_by_vector(near, least)], 0.0, weighed=False)
         hits = self._hits(source, found, filters, filters.statuses, missing)
         sure = max((hit.confidence for hit in hits), default=0.0)
         return Retrieval("", hits, missing, sure, {"total": time.perf_counter() - began})
@@ -383,7 +385,7 @@ class Searcher:
         links = Links(self._ledger, source.ns, filters.now, self._config.dynamics, source.linked)
         meaning = None
         if vector is not None and nearest is not None:
-            meaning = Smoothed(snap, nearest, vector)
+            meaning = Meaning(snap, nearest, vector)
         return find(
             Look(
                 request,
@@ -392,7 +394,7 @@ class Searcher:
                 self._config.retrieve,
                 allowed,
                 meaning,
-                self._config.zone,
+                self._zone,
                 former=None if request.past is None else chosen(source, snap, request.past),
                 by_name=set_aside(source, snap, filters) if request.aside else None,
                 rerank=rerank,
@@ -428,18 +430,20 @@ class Searcher:
         Returns:
             The namespace; the rows that pass the filters; the search by vector, or None.
         """
-        docids = source.matching(filters) if needs_ledger(filters) else None
-        hidden = source.hidden(filters)
+        narrow, docids, hidden = filters.narrow, None, None
+        if narrow:
+            docids = source.matching(filters) if needs_ledger(filters) else None
+            hidden = source.hidden(filters)
         held = self._kept.hold((source.ns, source.shown))
         with held.lock:
             if model is not None:
                 self._by_vector.file(source.ns, held, model)
             source.state, source.linked = self._followed(source, held, model)
             source.known, source.strengths = held.words, held.strengths
-            snap = held.roster.snapshot()
+            snap = held.snap
             source.members = snap.docid if source.shown else None
             passed, nearest = None, None
-            if not filters.narrow:
+            if not narrow:
                 allowed = held.open_at(filters)
             else:
                 allowed = allow(snap, filters, docids, hidden)
@@ -476,19 +480,21 @@ class Searcher:
 
         Both are read at one moment: the vector of a row not known yet would be lost.
         """
-        held.rev, edition = self._follow_rows(connection, ns, held)
+        came = newest(connection, KIND, ns)
+        held.rev, edition = self._follow_rows(connection, ns, held, came.rev)
         if not held.shown:  # usage by the owner is not shown to others
-            held.strengths.follow(connection, ns)
-        self._by_vector.follow(connection, ns, held, model)
-        return (held.rev, edition), linked_in(connection, ns)
+            held.strengths.follow(connection, ns, came.used)
+        self._by_vector.follow(connection, ns, held, model, came.facts)
+        linked = linked_in(connection, ns, flagged=came.flagged, succeeded=came.succeeded)
+        return (held.rev, edition), linked
 
-    def _follow_rows(self, connection: Session, ns: int, held: Held) -> tuple[int, int]:
+    def _follow_rows(self, connection: Session, ns: int, held: Held, rev: int) -> tuple[int, int]:
         """Read the new and changed rows.
 
         Returns:
             The revision that is now known, and the edition of the full-text index.
         """
-        rev, edition = memories.latest_rev(connection, ns), connection.words.edition()
+        edition = connection.words.edition()
         if rev == held.rev:
             self._tail.follow(connection, ns, rev)
             return rev, edition
@@ -500,6 +506,7 @@ class Searcher:
             and (outline := self._outlines.load(connection, ns, rev)) is not None
         ):
             held.roster, held.rev = outline
+            held.snap = held.roster.snapshot()
             held.filed = held.rev
         rows = _rows_since(connection, ns, held.rev)
         try:
@@ -509,12 +516,16 @@ class Searcher:
             held.drop_rows()
             held.whole = False
             held.roster.apply(_readable(_shown(held, _rows_since(connection, ns, 0))))
+            held.snap = held.roster.snapshot()
         erased = [row.docid for row in rows if row.status == ERASED]
         self._tail.follow(connection, ns, rev, erased, afresh=afresh)
         return rev, edition
 
     def _life(self, source: LedgerSource, now: int) -> Life | None:
-        return Life(source.strengths, now, self._config.dynamics, self._config.effect)
+        if source.life is None:
+            config = self._config
+            source.life = Life(source.strengths, now, config.dynamics, config.effect)
+        return source.life
 
     def _hits(
         self,
@@ -529,8 +540,7 @@ class Searcher:
         A damaged row is left out and reported in ``missing``; a row that was folded into it takes
         its place.
         """
-        docids = [docid for one in ranking.found for docid in (one.docid, *one.beside)]
-        rows, garbled = self._read(source, docids, filters)
+        rows, garbled = self._read(source, ranking.docids, filters)
         if garbled:
             missing[LEDGER] = damaged([str(rows[docid].id) for docid in sorted(garbled)])
             log.warning("left out of an answer: %s", missing[LEDGER])
@@ -542,8 +552,9 @@ class Searcher:
         found = list(_standing(ranking.found, shown))
         life = self._life(source, filters.now)
         pairs = [(shown[one.docid], one.terms) for one in found]
-        told = life.told(pairs, weighed=ranking.weighed) if life else []
-        hits = [_hit(source.labels, shown, *one) for one in zip_longest(found, told)]
+        told = life.told(pairs, weighed=ranking.weighed) if life else [{}] * len(found)
+        memories_ = [to_memory(row, source.labels) for row, _ in pairs]
+        hits = [_hit(shown, *one) for one in zip(memories_, found, told, strict=True)]
         if source.members is not None:
             return tuple(_counted(hits, found, source.members))
         if filters.as_of is None and self._sees_present:
@@ -552,12 +563,14 @@ class Searcher:
 
     def _dated(self, ns: int, hits: Sequence[Hit], now: int) -> Iterator[Hit]:
         """Set ``until`` and ``newer`` on messages of which nothing that was learned still holds."""
-        turns = {one.id: docid_of(ns, one.memory.seq) for one in hits if one.memory.kind in _SAID}
+        turns = {
+            one.memory.id: docid_of(ns, one.memory.seq) for one in hits if one.memory.kind in _SAID
+        }
         found: Mapping[str, memories.Outdated] = {}
         if turns:
             found = self._ledger.read(lambda c: memories.outdated(c, ns, turns, now), space=ns)
         for one in hits:
-            end = found.get(one.id)
+            end = found.get(one.memory.id)
             yield one if end is None else replace(one, until=from_micros(end.until), newer=end.by)
 
     def _read(
@@ -633,11 +646,9 @@ def _unit(
     return asked / np.float32(length)
 
 
-def _hit(
-    labels: tuple[str, ...], rows: Mapping[int, Row], one: Found, told: Mapping[str, Any] | None
-) -> Hit:
+def _hit(rows: Mapping[int, Row], memory: Memory, one: Found, told: Mapping[str, Any]) -> Hit:
     return Hit(
-        memory=to_memory(rows[one.docid], labels),
+        memory=memory,
         score=one.score,
         confidence=one.confidence,
         terms=one.terms,
@@ -646,6 +657,6 @@ def _hit(
         passage=one.passage,
         signs=one.signs,
         newer=rows[one.newer].id if one.newer is not None and one.newer in rows else None,
-        **(told or {}),
+        **told,
         conflicts=tuple(rows[docid].id for docid in one.opposed if docid in rows),
     )

@@ -56,7 +56,8 @@ def _answer(
     began, (ns, labels) = time.perf_counter(), place
     request = replace(request, asker=ns)
     own, shown = ledger.read(lambda c: _asked(c, ns, request), space=ns)
-    found, asked = searcher.search(ns, labels, own), of_shared(request) if shared else None
+    found = searcher.search(ns, labels, own)
+    asked = of_shared(request) if shared and shown else None
     answers = [
         ledger.gathered(
             partial(searcher.search, other, ledger.labels(other), asked, scopes), space=other

@@ -10,10 +10,10 @@ import re
 import threading
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from itertools import repeat
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
@@ -26,7 +26,7 @@ from memento.ledger.match import Any, In, Match, Phrase, Start, Word
 from memento.text import codes, words
 from memento.text.codes import Code
 from memento.text.synonyms import others
-from memento.text.words import WEAK_WORDS, is_unspaced
+from memento.text.words import is_unspaced
 
 if TYPE_CHECKING:
     from rapidfuzz import distance, process
@@ -216,8 +216,6 @@ def _plain(word: str) -> str:
 
 CORRECTED = 0.7
 """Share of its idf that a word counts in a memory that has it after correction."""
-WEAK = 0.5
-"""Share of its idf that a weak word counts beside a stronger one."""
 MEANT = 0.5
 """Share of its idf that a word counts in a memory that has only a synonym."""
 _LONGEST = 500  # characters of a question in which typing errors are corrected for its vector
@@ -277,6 +275,18 @@ def forms(coded: Iterable[Code], terms: Collection[str]) -> dict[str, Match]:
     return found
 
 
+def match_term(term: str) -> Word | Start:
+    """Write the FTS5 expression that finds one word, with any characters in it.
+
+    A single character of a script without spaces finds every run that has it.
+
+    >>> match_term("near"), match_term("猫")
+    (Word(text='near'), Start(text='猫'))
+    """
+    single = len(term) == 1 and words.is_unspaced(term)
+    return Start(term) if single else Word(term)
+
+
 def in_column(match: Match) -> Match:
     """Narrow an expression to the heads of the memories."""
     if isinstance(match, Any):
@@ -315,38 +325,20 @@ def meant(text: str, known: Callable[[], Vocabulary], names: Collection[str] = (
     """
     if len(text) > _LONGEST:
         return text
-    return _LETTERS.sub(lambda found: _right(found[0], known, names) or found[0], text)
-
-
-def _right(word: str, known: Callable[[], Vocabulary], names: Collection[str]) -> str | None:
-    """Return the word of the namespace that was meant; None if it is not a typing error."""
-    term = word.lower()
-    if not _may_be_mistyped(term) or term in names:
-        return None
+    terms = {word.lower() for word in _LETTERS.findall(text)}
+    plain = terms.difference(words.STOP_WORDS, words.META_WORDS, names)
+    rare = [term for term in plain if not is_form_of_common(term)]
+    if not rare:
+        return text
     vocabulary = known()
-    return None if vocabulary.has(term) else next(iter(vocabulary.near(term)), None)
-
-
-@lru_cache(maxsize=4096)  # most questions have the same few words
-def _may_be_mistyped(term: str) -> bool:
-    return is_correctable(term) and not is_form_of_common(term)
-
-
-def weights(terms: Collection[str], present: Mapping[str, bool]) -> list[float]:
-    """Weigh the words of a question: weak words count less if a memory has a stronger one."""
-    strong = any(present[term] for term in terms if term not in WEAK_WORDS)
-    return [WEAK if strong and term in WEAK_WORDS else 1.0 for term in terms]
+    right = {term: vocabulary.near(term)[:1] for term in rare if not vocabulary.has(term)}
+    return _LETTERS.sub(lambda found: next(iter(right.get(found[0].lower(), ())), found[0]), text)
 
 
 def synonyms(terms: Iterable[str]) -> list[Match | None]:
     """Return the match for the synonyms of each word; None for a word without any."""
-    return [_synonyms(term) for term in terms]
-
-
-@lru_cache(maxsize=2048)  # most questions have the same few words
-def _synonyms(term: str) -> Match | None:
-    ways = others(term)
-    return _any_of(ways) if ways else None
+    found = [others(term) for term in terms]
+    return [_any_of(ways) if ways else None for ways in found]
 
 
 def without_possessive(word: str) -> str:

@@ -1,13 +1,13 @@
-"""Of two memories that conflict, place the one that stands higher first.
+"""The relations between memories that an answer needs: which of two conflicting ones stands higher.
 
 Finding links between the best candidates takes one index lookup, and nothing in a namespace without
-flagged pairs. The scores stay with the places.
+flagged pairs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from memento.base.scopes import contains
@@ -15,18 +15,12 @@ from memento.claims.standing import Stand, stands_higher
 from memento.dynamics.fold import VERDICTS
 from memento.dynamics.formulas import log_odds, prior
 from memento.dynamics.settings import Dynamics
-from memento.ledger import memories, strength_fold, succession_rows, usage_events
+from memento.ledger import memories, strength_fold, usage_events
 from memento.ledger.contract import Ledger, Session
-from memento.ledger.links import CONFLICTS, QUOTES, RESOLVED, Linked, are_linked, linked_in, pairs
+from memento.ledger.links import CONFLICTS, QUOTES, Linked, any_flagged, pairs
 from memento.ledger.rows import Row, is_sound
 from memento.ledger.schema import SEQ_BITS
-from memento.retrieve.candidates import Candidate, Said, in_places, promoted
-from memento.retrieve.columns import Snapshot
-from memento.retrieve.former_values import MOST_LATER, Successions
 from memento.status import having
-
-DEPTH = 16
-"""So many of the best candidates are looked at."""
 
 _FOUND = frozenset(having("found"))
 
@@ -60,55 +54,17 @@ class Links:
         """Return whether a person settled a pair or judged one of them."""
         return self.ledger.read(lambda c: is_known(c, one, other))
 
-    def successions(self) -> Successions:
-        """Return the statements that may take the place of earlier ones."""
-        if not self.linked.succeeded:
-            return ()
-        return self.ledger.read(
-            lambda c: succession_rows.pairs(c, self.ns, MOST_LATER), space=self.ns
-        )
-
-
-class Standings:
-    """Orders conflicting candidates of one query."""
-
-    def __init__(self, snap: Snapshot, opposed: Opposed) -> None:
-        self._snap, self._opposed = snap, opposed
-
-    def first(self, ranked: Sequence[Candidate], _said: Mapping[int, Said]) -> list[Candidate]:
-        """Give the higher one of each pair the better place; note each in the other."""
-        best = list(ranked[:DEPTH])
-        if not best[1:]:
-            return list(ranked)
-        docids = self._snap.docid[[one.row for one in best]].tolist()
-        rows = dict(zip(docids, [one.row for one in best], strict=True))
-        pairs = [(rows[higher], rows[lower]) for higher, lower in self._opposed(sorted(rows))]
-        if not pairs:
-            return list(ranked)
-        above = set(pairs)
-        placed = promoted(
-            [_noted(one, pairs) for one in best],
-            {lower for _, lower in pairs},
-            lambda higher, lower: (higher.row, lower.row) in above,
-            newest=False,
-        )
-        return in_places(placed, ranked)
-
-
-def _noted(one: Candidate, pairs: Sequence[tuple[int, int]]) -> Candidate:
-    """Add to a candidate the rows that it conflicts with."""
-    others = [b if a == one.row else a for a, b in pairs if one.row in (a, b)]
-    return replace(one, opposed=tuple(sorted({*one.opposed, *others}))) if others else one
-
 
 def is_known(session: Session, one: int, other: int) -> bool:
     """Return whether a person said that two memories do not conflict, or judged one of them."""
-    if are_linked(session, one, other, RESOLVED):
-        return True
-    return usage_events.were_judged(session, (one, other)) and any(
-        happened.kind in VERDICTS
-        for docid in (one, other)
-        for happened in usage_events.standing_ones(usage_events.told_of(session, docid))
+    settled, judged = usage_events.were_settled(session, one, other)
+    return settled or (
+        judged
+        and any(
+            happened.kind in VERDICTS
+            for docid in (one, other)
+            for happened in usage_events.standing_ones(usage_events.told_of(session, docid))
+        )
     )
 
 
@@ -140,7 +96,7 @@ def outside(
         Ids of memories of the answer to the time of the latest such statement, microseconds. Only
         statements count that hold now, in the same scope or one that contains it.
     """
-    if not ids or not linked_in(session, ns).any_flagged:
+    if not ids or not any_flagged(session, ns):
         return {}
     shown = set(memories.docids_of(session, ns, ids).values())
     linked = [

@@ -84,9 +84,8 @@ class Strengths:
         table = self._values.nbytes + self._times.nbytes + _OF_PLACE * len(self._place)
         return table + 40 * len(self._days) + _OF_LINKS * len(self.links)
 
-    def follow(self, session: Session, ns: int) -> None:
-        """Read the changed sums, links and weights from the ledger."""
-        newest = usage_events.latest(session)
+    def follow(self, session: Session, ns: int, newest: int) -> None:
+        """Read the sums, links and weights that changed up to the ``newest`` stamp."""
         if newest == max(0, self._stamp):
             return
         with self._lock:
@@ -173,7 +172,7 @@ class Life:
 
     def __init__(self, known: Strengths, now: int, dynamics: Dynamics, effect: Effect) -> None:
         self._known, self._now = known, now
-        self._dynamics, self._effect = dynamics, effect
+        self._dynamics, self._effect, self._acts = dynamics, effect, effect.acts
 
     def move(
         self,
@@ -192,7 +191,7 @@ class Life:
         candidates, best first; ``named`` rates the match by name or exact text, 0 for neither.
         """
         parts = self.effects(snap, rows, self._levelled(sums, named))
-        linked = bool(self._known.links) and self._effect.acts
+        linked = bool(self._known.links) and self._acts
         if parts is None and not linked:
             return None
         pull = sums if parts is None else sums + sum(parts.values())
@@ -245,7 +244,7 @@ class Life:
         Their sum is scaled to stay within the bound. Quarantined memories get no effect.
         ``levelled`` is the result of `_levelled`.
         """
-        if not self._effect.acts:
+        if not self._acts:
             return None
         known = self._known.of(snap.docid[rows])
         if known is None:
@@ -329,22 +328,26 @@ class Life:
 
         ``weighed`` tells whether the hits, best first, are ordered by evidence and effects.
         """
-        learns = weighed and self._effect.learn and self._effect.acts
+        learns = weighed and self._effect.learn and self._acts
         known = self._known.of(np.array([row.docid for row, _ in found], np.int64))
         lives = {} if known is None else dict(self._lives(*known))
         beside = _beside(found, lives) if learns else None
-        today = self._known.active_days(self._now)
+        days = self._known.active_days
+        today = days(self._now)
+        firsts = [
+            lives[at].day if at in lives else days(row.created_at)
+            for at, (row, _) in enumerate(found)
+        ]
         steady = {
             kind: self._dynamics.first_stability(kind) for kind in {row.kind for row, _ in found}
         }
         priors = [formulas.mean(formulas.prior(row.trust)) for row, _ in found]
         unused = []
         for place, (row, _) in enumerate(found):
-            lived = lives.get(place)
-            first = self._known.active_days(row.created_at) if lived is None else lived.day
             steadiness = steady[row.kind] * (0.5 + row.importance)
-            unused.append((today - first, steadiness if lived is None else lived.stability))
-        left = [retention(days, stability) for days, stability in unused]
+            stability = lives[place].stability if place in lives else steadiness
+            unused.append((today - firsts[place], stability))
+        left = [retention(since, stability) for since, stability in unused]
         return [
             {
                 "belief": lives[place].sure if place in lives else priors[place],

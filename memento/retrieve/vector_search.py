@@ -1,7 +1,7 @@
-"""Search by vector in the namespaces of a store: exactly, or by Chroma's neighbours.
+"""Load the vectors of the namespaces of a store, and choose who searches them: all, or Chroma.
 
 Both have the same vectors. Chroma only chooses candidates, whose cosines are computed from the
-stored vectors, so that scores and order are those of exact search.
+stored vectors, so that scores and order are those of exact search; see ``by_meaning``.
 
 The part of a namespace that it shows to another is searched in RAM, by the vectors of its members
 alone: files and Chroma cover the whole namespace.
@@ -12,25 +12,29 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from memento.config import Config, LongIndex
-from memento.errors import TierUnavailable
 from memento.ledger import memories, vectors
 from memento.ledger.contract import Ledger, Session
-from memento.retrieve.by_meaning import best_rows, even
+from memento.retrieve.by_meaning import ByChroma, Exact
 from memento.retrieve.cache import Held
-from memento.retrieve.columns import TIERS, Floats, Mask, Rows, Snapshot, distinct, having_trait
-from memento.retrieve.inputs import WIDER
+from memento.retrieve.columns import (
+    TIERS,
+    Floats,
+    Rows,
+    Snapshot,
+    distinct,
+    having_trait,
+)
 from memento.tiers import derived, mapped
 from memento.tiers.derived import Filing, Unusable
 from memento.tiers.exact import LACKS, Vectors, who_answers
 from memento.tiers.folder import LongState
-from memento.tiers.mapped import KIND, Docids, Links, Table, dots
+from memento.tiers.mapped import KIND, Docids, Table
 from memento.tiers.store_embedder import StoreEmbedder
 from memento.types import Tier
 
@@ -47,9 +51,6 @@ _ROOM = 2
 """Free disk space needed to write the file, in multiples of its size."""
 _AGAIN = 4
 """If one of so many vectors in the file is outdated, all are written again."""
-MORE = 32
-"""Neighbours that Chroma is asked for besides those that are wanted: of equally near ones the
-newest come first, and its graph is approximate."""
 WORTH_OPENING = 20_000_000
 """Vectors that a process compares before it opens Chroma only to ask it: that costs as much as the
 second of CPU that Chroma takes to import. A process that writes has opened it before."""
@@ -95,18 +96,20 @@ class VectorSearch:
         if self._ledger.read(is_due, space=ns):
             self._filing.write(ns, lambda folder: self._write_all(folder, ns, model, dim))
 
-    def follow(self, connection: Session, ns: int, held: Held, model: int | None) -> None:
+    def follow(
+        self, connection: Session, ns: int, held: Held, model: int | None, facts: vectors.Facts
+    ) -> None:
         """Bring the vectors of a namespace, made by one model, up to date.
 
         The same read must have followed the rows: the vector of an unknown row would be lost.
         """
         if model is None or self._embedding is None:
             return
-        docids, dim = held.roster.snapshot().docid, self._embedding.dim
-        facts = vectors.facts(connection, KIND, ns)
+        docids = held.snap.docid
         found = held.vectors if self.is_at_hand(held) else None
         if found is not None and (found.source != (model, facts.erased) or found.outdated):
             found = None
+        dim = self._embedding.dim if found is None else found.dim
         if found is None:
             table = None if held.shown else self._table(ns, facts, model, dim)
             found = Vectors.of(table, docids, dim, (model, facts.erased))
@@ -230,104 +233,6 @@ class VectorSearch:
 
         self._ledger.read(job, space=ns)
         return True
-
-
-class Exact:
-    """A `Nearest` that compares all vectors of a namespace; it reports damaged files."""
-
-    def __init__(
-        self, vectors: Vectors, snap: Snapshot, note_damage: Callable[[Table], None]
-    ) -> None:
-        self._vectors, self._snap, self._note_damage = vectors, snap, note_damage
-        self._asked: tuple[Floats, Floats] | None = None  # the last vector and its cosines
-
-    def nearest(self, vector: Floats, n: int, allowed: Mask) -> tuple[Rows, Floats]:
-        """Return the n nearest allowed rows, nearest first."""
-        cosines = self._every(vector)
-        rows = best_rows(np.flatnonzero(allowed & self.has_vector()), cosines, n)
-        if self._vectors.table is not None and self._vectors.table.mapped:
-            self.vectors_of(rows)  # checks that they are undamaged now
-        return rows, cosines[rows]
-
-    def _every(self, vector: Floats) -> Floats:
-        """Return the cosine of each row of the snapshot, 0 for one without vector and row -1."""
-        if self._asked is None or self._asked[0] is not vector:
-            with self._checked():
-                self._asked = vector, even(self._vectors.cosines(vector))
-        return self._asked[1]
-
-    def cosines(self, vector: Floats, rows: Rows) -> tuple[Floats, Mask]:
-        """Return the cosine of each row, 0 for one without vector and -1, and which have one."""
-        return self._every(vector)[rows], self._vectors.known[rows]
-
-    def lengths(self, rows: Rows, before: Links, after: Links, share: np.float32) -> Floats:
-        """Return the lengths of vectors with shares of their neighbours; see `Vectors.lengths`."""
-        with self._checked():
-            return self._vectors.lengths(rows, before, after, share)
-
-    def vectors_of(self, rows: Rows) -> Floats:
-        """Return the unit vectors of rows."""
-        with self._checked():
-            return self._vectors.of_rows(rows)
-
-    def has_vector(self) -> Mask:
-        """Mark the rows that have a vector."""
-        return self._vectors.known[:-1]
-
-    @contextmanager
-    def _checked(self) -> Iterator[None]:
-        try:
-            yield
-        except Unusable as error:
-            if self._vectors.table is not None:
-                self._note_damage(self._vectors.table)
-            raise TierUnavailable(Tier.LONG, f"a derived file is damaged: {error}") from error
-
-
-class ByChroma(Exact):
-    """A `Nearest` that compares the nearest rows by Chroma and the rows that Chroma lacks.
-
-    ``chroma`` returns the ids of the nearest that it knows, ``docids`` translates them, and
-    ``lacking`` are the rows whose vectors it lacks, ascending.
-    """
-
-    def __init__(
-        self,
-        vectors: Vectors,
-        snap: Snapshot,
-        note_damage: Callable[[Table], None],
-        chroma: Callable[[Floats, int], list[str]],
-        docids: Callable[[list[str]], Docids],
-        lacking: Rows,
-    ) -> None:
-        super().__init__(vectors, snap, note_damage)
-        self._chroma, self._docids, self._lacking = chroma, docids, lacking
-
-    def nearest(self, vector: Floats, n: int, allowed: Mask) -> tuple[Rows, Floats]:
-        """Return the n nearest allowed rows, nearest first."""
-        every = int(np.count_nonzero(allowed))
-        asked = MORE + n * self._snap.n // max(1, every)
-        while True:
-            ids = self._chroma(vector, asked)
-            rows = self._snap.rows_of(self._docids(ids))
-            rows = rows[allowed[rows]]
-            if len(rows) >= min(n, every) or len(ids) < asked:
-                break
-            asked *= WIDER  # too many of the nearest did not pass the filters
-        rows = distinct(np.concatenate([rows, self._lacking[allowed[self._lacking]]]))
-        rows = rows[self.has_vector()[rows]]
-        cosines, _ = self.cosines(vector, rows)
-        order = np.lexsort((-rows, -cosines))[:n]
-        return rows[order], cosines[order]
-
-    def cosines(self, vector: Floats, rows: Rows) -> tuple[Floats, Mask]:
-        """Return the cosine of each row, 0 for one without vector and -1, and which have one."""
-        every = distinct(rows)
-        every = every[every >= 0]
-        cosines = np.append(even(dots(self.vectors_of(every), vector)), np.float32(0))
-        at = np.searchsorted(every, rows)
-        at[rows < 0] = -1
-        return cosines[at], self._vectors.known[rows]
 
 
 def _of_members(

@@ -80,8 +80,8 @@ def allow(
     if filters.sessions:
         known = (snap.session_names.find(name) for name in filters.sessions)
         mask &= _named(snap.session, snap.session_names, [at for at in known if at is not None])
-    mask &= _holding(snap, filters)
     _limit_times(mask, snap, filters)
+    mask &= _holding(snap, filters)
     if docids is not None:
         chosen = np.zeros(snap.n, np.bool_)
         chosen[snap.rows_of(docids)] = True

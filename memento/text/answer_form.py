@@ -242,15 +242,16 @@ def wanted(text: str) -> Form | None:
     """
     lines = text.strip().splitlines()
     question = lines[-1] if lines else ""
+    spoken = words(question)
+    named = kind_named(spoken)
     held = tuple((holds, worth) for asks, holds, worth in _HELD if asks.found_in(question))
     said = {kind for kind, asks in _ASKS_KIND.items() if asks.found_in(question)}
-    named = kind_named(words(question))
     kinds = tuple((kind, _KIND) for kind in sorted({*said, *([named] if named else [])}))
     who = _ASKS_WHO.found_in(question)
     if not (who or held or kinds):
         return None
     strict = bool(held) and not who and _LOOSE.isdisjoint(holds for holds, _ in held)
-    return Form(who, held, kinds, frozenset(_without_possessives(words(question))), strict)
+    return Form(who, held, kinds, frozenset(_without_possessives(spoken)), strict)
 
 
 def kind_named(spoken: Sequence[str]) -> str | None:

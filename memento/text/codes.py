@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
-from memento.text.fast_pattern import holds_any
 from memento.text.words import META_WORDS, STOP_WORDS, WEAK_WORDS, squeeze
 
 _TOKEN = re.compile(r"[a-z0-9]+(?:[-_/#]+[a-z0-9]+)*", re.ASCII)
@@ -45,6 +44,7 @@ _SYMBOLS = re.compile(
     )(?=[?!.,;:)"'°%]*(?:\s|$)|°|%)""",
     re.VERBOSE | re.ASCII | re.IGNORECASE,
 )
+_MARKS = frozenset("+#-.")
 _MINUS = str.maketrans("\u2212\u2013", "--")
 
 
@@ -154,7 +154,7 @@ def symbols(text: str) -> list[str]:
     >>> symbols("do I prefer C++ or C#? was it -5 outside")
     ['C++', 'C#', '-5']
     """
-    if text.isascii() and not holds_any(text, "+#-."):
+    if text.isascii() and _MARKS.isdisjoint(text):
         return []
     return [match.group() for match in _SYMBOLS.finditer(text.translate(_MINUS))
             if not match.group().endswith("-") or match.group().isupper()]  # fmt: skip

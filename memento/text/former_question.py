@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from memento.text.fast_pattern import Small, holds_any
+from memento.text.fast_pattern import Small
 from memento.text.sentences import SENTENCE, ends_in_question
 from memento.text.words import STOP_WORDS, terms
 
@@ -78,6 +78,9 @@ _BEFORE = re.compile(
 _SUCCESSOR = re.compile(r"(?<=\w)\s+before\s+[^?.!\n]+\W*$", re.IGNORECASE)
 
 
+_ENDS = frozenset(".!?")
+
+
 @dataclass(frozen=True, slots=True)
 class Former:
     """Which of the former values a question asks for.
@@ -141,7 +144,7 @@ def _asks_what_was_used(question: str) -> bool:
 def _question(text: str) -> str:
     """Return the last question of a text, or else its last line."""
     last = next((line for line in reversed(text.splitlines()) if line.strip()), "")
-    if last.isascii() and not holds_any(last[:-1], ".!?"):  # one sentence: nearly always
+    if last.isascii() and _ENDS.isdisjoint(last[:-1]):  # one sentence: nearly always
         return last[-_LONGEST:]
     sentences = SENTENCE.split(last)
     found = next((one for one in reversed(sentences) if ends_in_question(one, _MARKS)), last)

@@ -8,7 +8,7 @@ people exchange; it is not a thesaurus. A match by another word counts half. Eng
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from itertools import permutations
 from pathlib import Path
 
@@ -54,6 +54,7 @@ def _bases(word: str) -> Iterator[str]:
                 yield f"{word[:-3]}e"
 
 
+@lru_cache(maxsize=2048)  # most questions have the same few words
 def others(word: str) -> tuple[tuple[str, ...], ...]:
     """Return other ways to say a folded word, each a tuple of words; none for most words.
 

@@ -38,6 +38,9 @@ Floats = NDArray[np.float32]
 Links = NDArray[np.int32] | NDArray[np.intp]
 """A row for each of some rows; -1 for none."""
 Blocks = NDArray[np.void]
+_DIGITS = 5
+"""Decimals of a float32 cosine that do not depend on the order of summation."""
+_STEPS = np.float32(10**_DIGITS)
 
 
 class _File:
@@ -125,6 +128,13 @@ def dots(matrix: Floats, vector: Floats) -> Floats:
     """
     products: Floats = np.vecdot(matrix, vector)
     return products
+
+
+def even(cosines: Floats) -> Floats:
+    """Round away differences of summation order, so that equal cosines are equal on every path."""
+    even = np.multiply(cosines, _STEPS)  # as np.round does, at two thirds of its cost
+    np.rint(even, out=even)
+    return np.divide(even, _STEPS, out=even)
 
 
 def _check(docids: Docids, vectors: Floats, sums: NDArray[np.uint64]) -> None:

@@ -192,19 +192,10 @@ class Documents(Part):
         """
         check_progress(progress)
         like = Draft(
-            text="",
-            tier=tier,
-            kind=kind,
-            importance=importance,
-            scope=scope,
-            session=session,
-            actor=actor,
-            source=source,
-            tags=tags,
-            metadata={} if metadata is None else metadata,
-            occurred_at=occurred_at,
+            "", tier, kind, importance, scope=scope, session=session, actor=actor, source=source,
+            tags=tags, metadata={} if metadata is None else metadata, occurred_at=occurred_at,
             expires_in=expires_in,
-        )
+        )  # fmt: skip
         called, drafts = _split(self._view.config, document, like, name=name, format=format)
         return self._view.read(_keep(self._view, called, drafts, progress))
 

@@ -560,9 +560,11 @@ class Store(Part):
             TierUnavailable: If this manager has no embedder.
             StoreError: If the ledger cannot be read.
         """
-        searcher = self._view.engine.searcher
-        asked = self._view.looked(filtering(self._view.engine.now(), filters, Store.nearest))
+        engine = self._view.engine
+        searcher = engine.searcher
+        asked = self._view.looked(filtering(engine.now(), filters, Store.nearest))
         return self._view.searched(
+            engine,
             lambda: searcher.nearest(
                 self._view.namespace, vector, k=k, min_score=min_score, filters=asked
             ),

@@ -11,7 +11,7 @@ The first that applies (see `judge`):
    assistant's turn that it answers.
 4. The negation or the opposite: both stay, linked as ``contradicts`` both ways.
 5. Anything else is new. Earlier statements about the same thing stay, and both are shown with
-   their dates, see ``retrieve.newer``.
+   their dates, see ``retrieve.order``.
 
 `judge` writes nothing, so that a dry run can use it; `take` writes.
 """

@@ -185,7 +185,8 @@ def _write_run(work: Work, run: Sequence[Entry]) -> list[Row]:
         if found is not None and _claims_nothing(work, entry, found):
             continue
         settled.append((entry, rows[-1]))
-    recorded.insert_rows(work, [(entry.row, entry.text) for entry in fresh])
+    fresh_rows = [(entry.row, entry.text) for entry in fresh]
+    memories.insert_rows(work.db, work.ns, fresh_rows, work.trace)
     for entry, row in repeated:
         _fold(work, entry, row)
     for entry, row in settled:

@@ -310,7 +310,7 @@ def revert(work: Work, key: str, scope: str) -> Row:
         problem = f"the earlier value of {key!r}, {before.id!r}, is no longer valid"
         raise InvalidInput("key", f"{problem}; add its text again if it is true again")
     row = _from_now_on(before, now, ends)
-    changes.insert_rows(work, [(row, columns_of(row))])
+    memories.insert_rows(work.db, work.ns, [(row, columns_of(row))], work.trace)
     contend(work, row, by=Trust.USER)
     return in_ring(work, row)
 

@@ -10,12 +10,11 @@ from memento.config import RetrieveConfig
 from memento.ledger.lite.fulltext import expression
 from memento.ledger.predicate import Filters
 from memento.retrieve.answer import find
-from memento.retrieve.by_meaning import Smoothed
+from memento.retrieve.by_meaning import Exact, Meaning
 from memento.retrieve.columns import Roster, RosterRow
 from memento.retrieve.context import Look
 from memento.retrieve.request import Request
 from memento.retrieve.spellings import Vocabulary
-from memento.retrieve.vector_search import Exact
 from memento.retrieve.visible import allow
 from memento.text import words as spelling
 from memento.tiers.exact import Vectors
@@ -117,7 +116,7 @@ class Shelf:
         limits = {name: options.pop(name) for name in LIMITS.keys() & options.keys()}
         nearest = options.pop("nearest", None) or self.search()
         if vector is not None and nearest is not None:
-            options["vectors"] = Smoothed(snap, nearest, vector)
+            options["meaning"] = Meaning(snap, nearest, vector)
         allowed = options.pop("allowed", None)
         if allowed is None:
             allowed = allow(snap, filters)

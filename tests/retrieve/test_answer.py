@@ -11,8 +11,9 @@ from shelves import NOW, Shelf
 from memento.ledger.lite.fulltext import expression
 from memento.ledger.match import In
 from memento.ledger.predicate import Filters
-from memento.retrieve.question import match_term, parse
-from memento.retrieve.vector_search import ByChroma
+from memento.retrieve.by_meaning import ByChroma
+from memento.retrieve.question import parse
+from memento.retrieve.spellings import match_term
 from memento.retrieve.visible import allow
 from memento.text.words import terms
 

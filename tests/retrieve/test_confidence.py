@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memento.retrieve import answer, judging
+from memento.retrieve import judging, question
 from memento.retrieve.evidence import TURNS, Evidence
 
 PARTS = st.floats(0, 1, width=32)
@@ -78,8 +78,8 @@ def test_an_answer_is_at_least_as_sure_as_its_best_hit(open_memory):
     memory = open_memory()
     memory.add_many([{"text": f"the printer on floor {n} is broken"} for n in range(6)])
     memory.add("the boiler is on the roof", key="boiler")
-    for question in ("where is the boiler?", "boiler", "which printer is broken?", "floor 3"):
-        found = memory.retrieve(question, 10)
+    for asked in ("where is the boiler?", "boiler", "which printer is broken?", "floor 3"):
+        found = memory.retrieve(asked, 10)
         assert found.confidence >= max(hit.confidence for hit in found)
         names = {"cover", "share", "fit", "unknown", "lacks"}
         assert all(hit.signs.keys() == names for hit in found)
@@ -218,7 +218,7 @@ def test_a_question_about_the_person_who_asks_is_surer_of_notes(open_memory, tmp
     talk.add("The physio on Mill Road treats the sore shoulder", session="a", role="user")
     memory.flush(wait=True)
     note, turn = memory.retrieve(asked), talk.retrieve(asked)
-    monkeypatch.setattr(answer, "asks_of_oneself", lambda _: False)
+    monkeypatch.setattr(question, "asks_of_oneself", lambda _: False)
     plain = memory.retrieve(asked)
     assert [hit.confidence for hit in note] == [hit.confidence for hit in plain]
     assert note.confidence == pytest.approx(judging.surer(plain.confidence, judging.ONESELF))

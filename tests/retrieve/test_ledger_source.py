@@ -22,8 +22,8 @@ def texts(memory, query):
 def test_words_are_looked_up_once_until_something_is_written(memory, monkeypatch):
     """The index is asked again for the same words after a write, and only then."""
     asked = []
-    look_up = fulltext.postings
-    monkeypatch.setattr(fulltext, "postings", lambda *args: asked.append(args[2]) or look_up(*args))
+    look_up = fulltext.look_up
+    monkeypatch.setattr(fulltext, "look_up", lambda *args: asked.extend(args[2]) or look_up(*args))
     memory.add("green tea", "medium")
     memory.flush()
     first = texts(memory, "green tea")

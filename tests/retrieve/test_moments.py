@@ -114,4 +114,4 @@ def test_a_file_of_vectors_that_was_just_written_is_opened(tmp_path, monkeypatch
 )
 def test_only_a_memory_of_a_flagged_pair_can_conflict(flagged, may):
     """Many flagged pairs are not listed, so any memory may be of one."""
-    assert Linked(flagged, succeeded=False).may_conflict([5, 7, 9]) is may
+    assert Linked(flagged).may_conflict([5, 7, 9]) is may

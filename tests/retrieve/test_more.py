@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from shelves import Shelf
 
 from memento.retrieve import answer
-from memento.retrieve.by_meaning import Smoothed
+from memento.retrieve.by_meaning import Meaning
 
 WORDS = ("tea", "coffee", "harbour", "invoice", "Ana", "Rex", "walk", "blue")
 SENTENCES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
@@ -91,8 +91,8 @@ def test_cosines_are_smoothed_over_short_neighbours(talk):
     mixed = padded[:-1] + 0.5 * padded[snap.prev] + 0.5 * padded[snap.next]
     mixed /= np.linalg.norm(mixed, axis=1, keepdims=True)
     for query in rows[::60]:
-        found = Smoothed(snap, shelf.search(), query)
-        chosen = found.propose(None, 20)
+        found = Meaning(snap, shelf.search(), query)
+        chosen = found.propose(np.ones(600, bool), 20)
         assert found.of(chosen).smooth == pytest.approx((mixed @ query)[chosen], abs=2e-5)
         assert found.of(chosen).own == pytest.approx((rows @ query)[chosen], abs=2e-5)
         assert chosen[0] == np.argmax(mixed @ query)
@@ -107,6 +107,6 @@ def test_what_is_known_of_others_is_left_out():
     rows = np.eye(7, dtype=np.float32)
     shelf.embed(dict(zip([docids[0] - 1, *docids, docids[-1] + 1], rows, strict=True)))
     query = np.array([7, 6, 5, 4, 3, 2, 1], np.float32) / np.float32(np.sqrt(140))
-    found = Smoothed(shelf.roster.snapshot(), shelf.search(), query)
-    assert found.propose(None, 5).tolist() == [0, 1, 2, 3, 4]
+    found = Meaning(shelf.roster.snapshot(), shelf.search(), query)
+    assert found.propose(np.ones(5, bool), 5).tolist() == [0, 1, 2, 3, 4]
     assert found.of(np.arange(5)).own == pytest.approx(query[1:6], abs=3e-5)

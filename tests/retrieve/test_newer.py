@@ -7,7 +7,7 @@ import pytest
 from shelves import NOW, Shelf
 
 from memento import MemoryManager
-from memento.retrieve import newer as module
+from memento.retrieve import order as module
 from memento.testing import ManualClock
 
 VIOLIN = "Ada plays the violin, lessons on Mondays"

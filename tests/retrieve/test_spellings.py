@@ -246,8 +246,8 @@ def test_a_strong_word_beats_weak_ones(told, question, right, wrong):
 def test_weak_words_alone_count_fully():
     """Without a stronger word that any memory has, they are all there is."""
     terms = ("last", "boiler")
-    assert spellings.weights(terms, {"last": True, "boiler": False}) == [1, 1]
-    assert spellings.weights(terms, {"last": True, "boiler": True}) == [0.5, 1]
+    assert by_words.weights(terms, {"last": True, "boiler": False}) == [1, 1]
+    assert by_words.weights(terms, {"last": True, "boiler": True}) == [0.5, 1]
 
 
 SIGNS = [

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memento.retrieve import order
-from memento.retrieve.candidates import Candidate
+from memento.retrieve.order import Candidate
 
 LIST = "Which books did Ada read?"
 

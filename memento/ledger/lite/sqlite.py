@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
 from weakref import ref
 
@@ -26,7 +29,8 @@ from memento.errors import (
     StoreFromTheFuture,
     StoreUnusable,
 )
-from memento.ledger import schema
+from memento.ledger import erasure, schema
+from memento.ledger.contract import Moment
 from memento.ledger.lite import gate
 from memento.ledger.lite.fulltext import LiteWords
 from memento.ledger.lite.library import Error, sqlite3
@@ -35,11 +39,13 @@ if TYPE_CHECKING:
     from sqlite_utils import Database
     from sqlite_utils.migrations import Migrations
 
+T = TypeVar("T")
+
 
 class Connection(sqlite3.Connection):
     """A connection to the ledger file, which jobs get; see ``contract.Session``."""
 
-    @property
+    @cached_property
     def words(self) -> LiteWords:
         """The full text of this connection's ledger."""
         return LiteWords(self, self._looked)
@@ -68,6 +74,62 @@ class Connection(sqlite3.Connection):
     @cached_property
     def _looked(self) -> dict[int, int]:
         return {}
+
+
+_HIDE_ERASED = (
+    "CREATE TEMP VIEW memories AS SELECT * FROM main.memories"
+    " WHERE docid NOT IN (SELECT docid FROM main.erased)"
+)
+
+
+@dataclass(slots=True)
+class Reader:
+    """A reading connection, the thread it serves, and the lock held while it reads."""
+
+    connection: Connection
+    thread: threading.Thread
+    number: int = field(default_factory=partial(next, itertools.count()))
+    turn: threading.RLock = field(default_factory=threading.RLock)
+    reading: bool = False
+    hides_erased: bool = False
+
+    def run(self, job: Callable[[Connection], T], *, hides_erased: bool) -> T:
+        """Run a job in a transaction; ``hides_erased`` if the file has our tables."""
+        connection = self.connection
+        with self.turn:
+            if self.reading:  # a signal handler that reads within a read shares its snapshot
+                return job(connection)
+            try:
+                self.reading = True
+                connection.commit()  # the end of the read before may have been interrupted
+                connection.end_job()
+                connection.execute("BEGIN")
+                if hides_erased:
+                    self._hide_erased()
+                return job(connection)
+            finally:
+                self.reading = False
+                connection.commit()  # in C, so that no interrupt comes between
+                connection.end_job()
+
+    def _hide_erased(self) -> None:
+        """Hide erased memories while some are still being deleted."""
+        execute = self.connection.execute
+        wanted = execute(erasure.UNDER_WAY).fetchone() is not None
+        if wanted == self.hides_erased:
+            return
+        execute("PRAGMA query_only=0")  # the view is in no file, but counts as writing
+        try:
+            execute(_HIDE_ERASED if wanted else "DROP VIEW temp.memories")
+        finally:
+            execute("PRAGMA query_only=1")
+        self.hides_erased = wanted
+
+    def moment(self, path: Path) -> Moment:
+        """Return a value that differs after anything was written to the file at a path."""
+        with self.turn, translated(path):
+            (version,) = self.connection.execute("PRAGMA data_version").fetchone()
+        return self.number, version
 
 
 MOST_BYTES = 504

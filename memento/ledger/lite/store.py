@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import os
 import threading
@@ -10,7 +9,6 @@ import time
 import weakref
 from collections.abc import Callable, Collection, Iterable
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -28,7 +26,6 @@ from memento.errors import (
 )
 from memento.ledger import namespaces
 from memento.ledger.contract import Moment
-from memento.ledger.erasure import is_under_way
 from memento.ledger.group import commit_separately
 from memento.ledger.lite import fulltext, library, presence, scrub, sqlite
 from memento.ledger.lite.fulltext import LiteTail
@@ -37,7 +34,7 @@ from memento.ledger.lite.library import Error, library_version
 from memento.ledger.lite.presence import LOG, Presence
 from memento.ledger.lite.reserve import Reserve
 from memento.ledger.lite.root import make_root, refuse_network
-from memento.ledger.lite.sqlite import Connection, connect, translated
+from memento.ledger.lite.sqlite import Connection, Reader, connect, translated
 from memento.ledger.lite.writer import LOG_PAGES, Writer, growth
 
 T = TypeVar("T")
@@ -46,11 +43,6 @@ log = logging.getLogger("memento.ledger.lite.store")
 
 BUSY_SECONDS = 30.0
 """Seconds that a write waits for another process before ``StoreBusy``; writes take milliseconds."""
-
-_HIDE_ERASED = (
-    "CREATE TEMP VIEW memories AS SELECT * FROM main.memories"
-    " WHERE docid NOT IN (SELECT docid FROM main.erased)"
-)
 
 
 class LiteLedger:
@@ -66,13 +58,13 @@ class LiteLedger:
         self.read_only = False
         self._reserve = Reserve(self.root)
         self._full: StorageFull | None = None
-        self._retired: list[_Reader] = []
+        self._retired: list[Reader] = []
         self.immutable = False  # whether not even a log can be beside the file
         self._closed = False
         self._is_ours = False  # whether the tables are known to be there
         self._renew_locks()
         self._namespaces: dict[tuple[str, ...], int] = {}
-        self._readers: list[_Reader] = []
+        self._readers: list[Reader] = []
         self._writing: Writer | None = None
         self._local = threading.local()
         try:
@@ -126,27 +118,11 @@ class LiteLedger:
 
     def read(self, job: Callable[[Connection], T], **_space: int | None) -> T:
         self._check_open()
-        reader = self._reader()
-        connection = reader.connection
-        with reader.turn:
-            if reader.reading:  # a signal handler that reads within a read shares its snapshot
-                return job(connection)
-            try:
-                try:
-                    reader.reading = True
-                    connection.commit()  # the end of the read before may have been interrupted
-                    connection.end_job()
-                    connection.execute("BEGIN")
-                    if self._is_ours:
-                        reader.hide_erased()
-                    return job(connection)
-                finally:
-                    reader.reading = False
-                    connection.commit()  # in C, so that no interrupt comes between
-                    connection.end_job()
-            except Error as error:
-                self.check_present()  # a log that was removed looks like damage
-                raise sqlite.explain(self.path, error) from error
+        try:
+            return self._reader().run(job, hides_erased=self._is_ours)
+        except Error as error:
+            self.check_present()  # a log that was removed looks like damage
+            raise sqlite.explain(self.path, error) from error
 
     def gathered(self, job: Callable[[], T], **_space: int) -> T:
         return job()
@@ -177,11 +153,7 @@ class LiteLedger:
 
     def moment(self) -> Moment:
         self._check_open()
-        self._presence.check()
-        reader = self._reader()
-        with reader.turn, translated(self.path):
-            (version,) = reader.connection.execute("PRAGMA data_version").fetchone()
-        return reader.number, version
+        return self._reader().moment(self.path)
 
     @property
     def library(self) -> tuple[str, str]:
@@ -427,13 +399,13 @@ class LiteLedger:
         except OSError as error:
             raise explain_os(self.root, error) from error
 
-    def _reader(self) -> _Reader:
-        reader: _Reader | None = getattr(self._local, "reader", None)
+    def _reader(self) -> Reader:
+        reader: Reader | None = getattr(self._local, "reader", None)
         if reader is None:
             reader = self._local.reader = self._reader_for(threading.current_thread())
         return reader
 
-    def _reader_for(self, thread: threading.Thread) -> _Reader:
+    def _reader_for(self, thread: threading.Thread) -> Reader:
         """Reuse the connection of a thread that ended, or make a new one."""
         with self._lock:
             for reader in self._readers:
@@ -441,7 +413,7 @@ class LiteLedger:
                     reader.thread = thread
                     return reader
             self._check_open()
-            reader = _Reader(self._connect_to_read(), thread)
+            reader = Reader(self._connect_to_read(), thread)
             self._readers.append(reader)
         return reader
 
@@ -454,31 +426,6 @@ class LiteLedger:
     def _check_open(self) -> None:
         if self._closed:
             raise StoreClosed(self.root)
-
-
-@dataclass(slots=True)
-class _Reader:
-    """A reading connection, the thread it serves, and the lock held while it reads."""
-
-    connection: Connection
-    thread: threading.Thread
-    number: int = field(default_factory=partial(next, itertools.count()))
-    turn: threading.RLock = field(default_factory=threading.RLock)
-    reading: bool = False
-    hides_erased: bool = False
-
-    def hide_erased(self) -> None:
-        """Within a read, hide erased memories while some are still being deleted."""
-        wanted = is_under_way(self.connection)
-        if wanted == self.hides_erased:
-            return
-        execute = self.connection.execute
-        execute("PRAGMA query_only=0")  # the view is in no file, but counts as writing
-        try:
-            execute(_HIDE_ERASED if wanted else "DROP VIEW temp.memories")
-        finally:
-            execute("PRAGMA query_only=1")
-        self.hides_erased = wanted
 
 
 _opened: weakref.WeakSet[LiteLedger] = weakref.WeakSet()
