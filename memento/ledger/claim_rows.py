@@ -7,11 +7,13 @@ not derived, as what was compared and settled must not be compared again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from operator import itemgetter
 
 from memento.ledger import memories, meta
 from memento.ledger.contract import Session
-from memento.ledger.dialect import SKIP_IF_THERE
+from memento.ledger.dialect import IN_THIS_ORDER, SKIP_IF_THERE, each_of, listed, one_of_numbers
 from memento.ledger.rows import Row, column, docid_range, select
 from memento.ledger.schema import SEQ_MASK
 
@@ -49,23 +51,35 @@ def reworded(db: Session, ns: int) -> set[int]:
     return set(column(db, _REWORDED, (ns, rev, low + rev)))
 
 
-def keys(db: Session, docid: int) -> frozenset[int]:
-    """Return the stored hashes of a memory."""
-    return frozenset(column(db, "SELECT key FROM claims WHERE docid = ?", (docid,)))
+def keys(db: Session, docids: Iterable[int]) -> dict[int, frozenset[int]]:
+    """Return the stored hashes of some memories; those without any are left out."""
+    query = f"SELECT docid, key FROM claims WHERE docid {one_of_numbers()} ORDER BY docid"
+    found = db.execute(query, (listed(docids),)).fetchall()
+    return {
+        docid: frozenset(key for _, key in pairs)
+        for docid, pairs in groupby(found, key=itemgetter(0))
+    }
 
 
-def store(db: Session, docid: int, found: Iterable[int]) -> None:
-    """Store the hashes of a memory in place of its earlier ones."""
-    db.execute("DELETE FROM claims WHERE docid = ?", (docid,))
+def store(db: Session, found: Mapping[int, Iterable[int]]) -> None:
+    """Store the hashes of some memories in place of their earlier ones."""
+    db.execute(f"DELETE FROM claims WHERE docid {one_of_numbers()}", (listed(found),))
     query = f"INSERT INTO claims (key, docid) VALUES (?, ?) {SKIP_IF_THERE}"
-    db.executemany(query, [(key, docid) for key in sorted(found)])
+    pairs = sorted((key, docid) for docid, of_it in found.items() for key in of_it)
+    if pairs:
+        db.executemany(query, pairs)
 
 
-def sharing(db: Session, found: Iterable[int], docid: int, most: int) -> list[int]:
-    """Return the newest other row ids that share a hash, at most ``most`` for each hash."""
-    query = "SELECT docid FROM claims WHERE key = ? AND docid <> ? ORDER BY docid DESC LIMIT ?"
-    others = {other for key in found for other in column(db, query, (key, docid, most))}
-    return sorted(others, reverse=True)
+def sharing(db: Session, found: Iterable[int], most: int) -> dict[int, list[int]]:
+    """Return the newest row ids that have each hash, newest first, at most ``most`` of each."""
+    query = (
+        f"SELECT claims.key, docid FROM {each_of('?1')} AS asked {IN_THIS_ORDER} claims"
+        " ON claims.key = CAST(asked.value AS BIGINT) WHERE docid >= coalesce((SELECT docid FROM"
+        " claims WHERE key = CAST(asked.value AS BIGINT) ORDER BY docid DESC LIMIT 1 OFFSET ?2), 0)"
+        " ORDER BY 1, 2 DESC"
+    )
+    pairs = db.execute(query, (listed(found), most - 1)).fetchall()
+    return {key: [docid for _, docid in of_it] for key, of_it in groupby(pairs, key=itemgetter(0))}
 
 
 def drop_all(db: Session) -> None:

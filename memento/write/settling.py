@@ -13,9 +13,12 @@ Quarantined memories are not compared. A pair that a person settled is left alon
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from bisect import insort
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from itertools import permutations
+from operator import neg
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -89,10 +92,8 @@ def settle_next(work: Work, config: Conflicts, most: int = BITE, known: Readings
     session, ns = work.db, work.ns
     rev = claim_rows.cursor(session, ns)
     found = past.next_rows(session, ns, rev, most)
-    for place, row in found:
-        rev = place
-        _settle(work, row, config, known)
-    done = rev if found else memories.latest_rev(session, ns)
+    _settle(work, [row for _, row in found], config, known)
+    done = found[-1][0] if found else memories.latest_rev(session, ns)
     claim_rows.move_cursor(session, ns, done)
     return bool(found)
 
@@ -112,7 +113,8 @@ def misread(session: Session, ns: int, config: Conflicts, sample: int) -> int:
     if not config.pairs or claim_rows.behind(session, ns):
         return 0  # a memory that changed since is read again soon
     rows = claim_rows.newest(session, ns, compared_up_to(session, ns), sample)
-    return sum(_numbers(row, config) != claim_rows.keys(session, row.docid) for row in rows)
+    stored = claim_rows.keys(session, [row.docid for row in rows])
+    return sum(_numbers(row, config) != stored.get(row.docid, frozenset()) for row in rows)
 
 
 def read_again(session: Session, ns: int, config: Conflicts, before: int, most: int) -> int | None:
@@ -129,9 +131,8 @@ def read_again(session: Session, ns: int, config: Conflicts, before: int, most: 
         The last row id, to be the next ``before``; None if there are no more.
     """
     rows, compared = claim_rows.newest(session, ns, before, most), claim_rows.cursor(session, ns)
-    for row in rows:
-        if not is_sound(row) or row.rev <= compared:  # else it is compared soon, with these
-            claim_rows.store(session, row.docid, _numbers(row, config))
+    due = [row for row in rows if not is_sound(row) or row.rev <= compared]
+    claim_rows.store(session, {row.docid: _numbers(row, config) for row in due})  # others: soon
     return rows[-1].docid if len(rows) == most else None
 
 
@@ -140,26 +141,46 @@ def reread(session: Session, row: Row) -> None:
 
     It is not compared: it was when it had that text.
     """
-    claim_rows.store(session, row.docid, _numbers(row, Conflicts()))
+    claim_rows.store(session, {row.docid: _numbers(row, Conflicts())})
 
 
 def _numbers(row: Row, config: Conflicts) -> frozenset[int]:
     return read_ahead([row], config).get((row.docid, row.rev), Reading()).numbers
 
 
-def _settle(work: Work, row: Row, config: Conflicts, known: Readings) -> None:
-    """Compare one memory with earlier ones."""
-    current = known if (row.docid, row.rev) in known else read_ahead([row], config)
-    reading = current.get((row.docid, row.rev), Reading())
-    found, stored = reading.numbers, claim_rows.keys(work.db, row.docid)
-    if found == stored:  # compared before: only its status or another column changed
+def _settle(work: Work, rows: Sequence[Row], config: Conflicts, known: Readings) -> None:
+    """Compare memories with earlier ones, in order."""
+    late = [row for row in rows if (row.docid, row.rev) not in known]
+    readings = {**known, **read_ahead(late, config)} if late else known
+    stored = claim_rows.keys(work.db, [row.docid for row in rows])
+    due: list[tuple[Row, Reading, frozenset[int]]] = []
+    for row in rows:
+        reading = readings.get((row.docid, row.rev), Reading())
+        before = stored.get(row.docid, frozenset())
+        if reading.numbers != before:  # else only its status or another column changed
+            due.append((row, reading, before))
+    if not due:
         return
-    if stored:  # else its links were imported with it, as doubts in the log were
-        links.drop(work.db, row.docid, links.CONFLICTS)
-    claim_rows.store(work.db, row.docid, found)
-    if row.status not in FOUND or not holds(row, work.now):
-        return
-    others = list(_candidates(work, row, sorted(found), config.pairs))
+    asked = sorted({key for _, reading, _ in due for key in reading.numbers})
+    sharing = defaultdict(list, claim_rows.sharing(work.db, asked, config.pairs + len(due)))
+    claim_rows.store(work.db, {row.docid: reading.numbers for row, reading, _ in due})
+    for row, reading, before in due:
+        if before:  # else its links were imported with it, as doubts in the log were
+            links.drop(work.db, row.docid, links.CONFLICTS)
+        for key in before.intersection(sharing):
+            sharing[key] = [docid for docid in sharing[key] if docid != row.docid]
+        if row.status in FOUND and holds(row, work.now):
+            _compare_with(work, row, reading, config.pairs, sharing)
+        for key in reading.numbers:
+            insort(sharing[key], row.docid, key=neg)
+
+
+def _compare_with(
+    work: Work, row: Row, reading: Reading, most: int, sharing: Mapping[int, Sequence[int]]
+) -> None:
+    """Compare one memory with the newest that share each of its hashes."""
+    near = {docid for key in reading.numbers for docid in sharing[key][:most]}
+    others = list(_candidates(work, row, sorted(near, reverse=True), most)) if near else []
     ended_ones = [other for other in others if other.status not in FOUND]
     if any(_note_echo(work, row, reading, other) for other in ended_ones):
         return
@@ -181,9 +202,8 @@ def compare(one: Row, other: Row) -> str:
     return f"another {slot.key}"
 
 
-def _candidates(work: Work, row: Row, found: list[int], most: int) -> Iterator[Row]:
+def _candidates(work: Work, row: Row, docids: list[int], most: int) -> Iterator[Row]:
     """Yield the memories to compare with one, newest first: of its, a wider or narrower scope."""
-    docids = claim_rows.sharing(work.db, found, row.docid, most)
     rows = memories.by_docids(work.db, work.ns, docids)
     count = 0
     for docid in docids:

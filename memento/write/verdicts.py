@@ -131,12 +131,11 @@ def _lower_rivals(work: Work, row: Row, verdict: Verdict, by: float) -> None:
 
     Source: retrieval-induced forgetting, Anderson, Bjork & Bjork 1994.
     """
-    claimed = claim_rows.keys(work.db, row.docid)
     others = memories.by_ids(work.db, work.ns, [one for one in verdict.beside if one != row.id])
+    claimed = claim_rows.keys(work.db, [row.docid, *(one.docid for one in others.values())])
+    of_row = claimed.get(row.docid, frozenset())
     for other in others.values():
-        if other.status in ACCEPTED and not claimed.isdisjoint(
-            claim_rows.keys(work.db, other.docid)
-        ):
+        if other.status in ACCEPTED and not of_row.isdisjoint(claimed.get(other.docid, ())):
             detail = {"source": verdict.source.value, "outcome": -by, RIVAL: True}
             log_event(work, other, Event.OUTCOME, detail)
 
