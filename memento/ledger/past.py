@@ -21,7 +21,14 @@ from memento.base.clock import from_micros
 from memento.errors import InvalidInput, StoreUnusable
 from memento.ledger import memories, meta, slot_rows
 from memento.ledger.contract import Session
-from memento.ledger.dialect import each_of, field_of, listed, number_of, one_of_numbers
+from memento.ledger.dialect import (
+    each_of,
+    field_of,
+    listed,
+    number_of,
+    one_of_numbers,
+    without_index,
+)
 from memento.ledger.predicate import Filters, predicate
 from memento.ledger.rows import (
     COLUMNS,
@@ -282,10 +289,12 @@ _NOTHING = (
     None, None, "", "medium", "fact", "erased", 0, 0, 0, 0.0, 0, None, 0, None, None, None, "[]",
 )  # fmt: skip
 """The outline of an erased memory, without its row id."""
+_OLD = without_index("docid")
+"""A server would else read all older rows, of which few changed."""
 _SINCE = (
     "SELECT {0} FROM memories WHERE docid > ?1 AND docid <= ?2"
     " UNION ALL SELECT {0} FROM memories WHERE ns = ?3 AND rev > ?4"
-    f" AND rev <> (docid & {SEQ_MASK}) AND docid <= ?1"
+    f" AND rev <> (docid & {SEQ_MASK}) AND {_OLD} <= ?1"
 )
 
 
@@ -306,7 +315,7 @@ def next_rows(db: Session, ns: int, rev: int, most: int) -> list[tuple[int, Row]
     low, high = docid_range(ns)
     came = f"docid > ? AND docid <= ? AND {memories.NOT_ERASED} ORDER BY docid LIMIT ?"
     new = select(db, came, (low + rev, high, most))
-    later = f"ns = ? AND rev > ? AND rev <> (docid & {SEQ_MASK}) AND docid <= ?"
+    later = f"ns = ? AND rev > ? AND rev <> (docid & {SEQ_MASK}) AND {_OLD} <= ?"
     sound = "typeof(rev) = 'integer'"  # a damaged value sorts after every number
     where = f"{later} AND {sound} AND {memories.NOT_ERASED} ORDER BY rev LIMIT ?"
     changed = select(db, where, (ns, rev, low + rev, most))

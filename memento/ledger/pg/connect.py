@@ -115,22 +115,24 @@ class PgSession:
 class _Answer:
     """The answer to a statement; it is empty if the statement returns no rows."""
 
-    __slots__ = ("_cursor", "rowcount")
+    __slots__ = ("_cursor", "_has_rows", "rowcount")
 
     def __init__(self, cursor: psycopg.Cursor[Any]) -> None:
         self._cursor, self.rowcount = cursor, cursor.rowcount
+        # ``description`` would tell, too, but it is made anew each time, column by column.
+        self._has_rows = cursor.pgresult is not None and cursor.pgresult.nfields > 0
 
     def fetchone(self) -> Any:
-        return self._cursor.fetchone() if self._cursor.description else None
+        return self._cursor.fetchone() if self._has_rows else None
 
     def fetchmany(self, size: int = 1) -> list[Any]:
-        return self._cursor.fetchmany(size) if self._cursor.description else []
+        return self._cursor.fetchmany(size) if self._has_rows else []
 
     def fetchall(self) -> list[Any]:
-        return self._cursor.fetchall() if self._cursor.description else []
+        return self._cursor.fetchall() if self._has_rows else []
 
     def __iter__(self) -> Any:
-        return iter(self._cursor if self._cursor.description else ())
+        return iter(self._cursor if self._has_rows else ())
 
 
 class _NumberLoader(psycopg.adapt.Loader):

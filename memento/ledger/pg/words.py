@@ -12,7 +12,8 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from memento.ledger import meta
@@ -44,8 +45,13 @@ AT_ONCE = 256
 server falls with this number, from 60 to 20 µs, since many share a block."""
 MOST_WAITING = 1024
 """Number of revisions past ``fts_upto`` at which an ``add`` catches up the index itself."""
+LEARNT_AT = (64, 512, 4096, 32768)
+"""Numbers of a namespace at which the server learns what the tables hold. By itself it looks once a
+minute; until then it plans for empty tables, and reads a namespace where an index names the row."""
 MOST_ASKED = 4096
 """Maximum number of memories that `PgWords.unheard` looks at for a word, the oldest ones."""
+MOST_KNOWN = 65_536
+"""Number of words whose terms are kept in RAM."""
 VERIFIED_AT_ONCE = 256
 """Number of rows whose texts are searched at once."""
 EDITION = "words edition"
@@ -70,8 +76,10 @@ _UNHEARD = (
 )
 _STARTING = "SELECT DISTINCT term FROM postings WHERE ns = ?1 AND term >= ?2 AND term < ?3"
 _APPEND = (
-    "INSERT INTO postings (ns, term, block, n, body) SELECT ?1, term, block, n, body FROM"
-    " unnest(?2::text[], ?3::bigint[], ?4::integer[], ?5::bytea[]) AS new (term, block, n, body)"
+    "INSERT INTO postings (ns, term, block, n, body) SELECT ?1, term, block, n,"
+    " substr(?5::bytea, 1 + 2 * (sum(n) OVER (ORDER BY place) - n)::integer, 2 * n)"
+    " FROM unnest(string_to_array(?2, ' '), string_to_array(?3, ' ')::bigint[],"
+    " string_to_array(?4, ' ')::integer[]) WITH ORDINALITY AS new (term, block, n, place)"
     " ON CONFLICT (ns, term, block) DO UPDATE SET n = postings.n + excluded.n,"
     " body = postings.body || excluded.body"
 )
@@ -80,8 +88,8 @@ _PUT = (
     " ON CONFLICT (ns, term, block) DO UPDATE SET n = excluded.n, body = excluded.body"
 )
 _KEEP = (
-    "INSERT INTO indexed (docid, title, head, rest) SELECT * FROM"
-    " unnest(?1::bigint[], ?2::text[], ?3::text[], ?4::text[]) ON CONFLICT (docid)"
+    "INSERT INTO indexed (docid, title, head, rest) SELECT (one ->> 0)::bigint, one ->> 1,"
+    " one ->> 2, one ->> 3 FROM jsonb_array_elements(?::jsonb) AS one ON CONFLICT (docid)"
     " DO UPDATE SET title = excluded.title, head = excluded.head, rest = excluded.rest"
 )
 _STRAY = "docid NOT IN (SELECT docid FROM memories)"
@@ -93,6 +101,7 @@ class Cutter:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._index: sqlite3.Connection | None = None
+        self._known: dict[str, tuple[str, ...]] = {}
 
     def terms(self, documents: Iterable[tuple[int, Columns]]) -> Iterator[tuple[str, int, int]]:
         """Return each term of some documents: term, document, and the columns that hold it."""
@@ -103,12 +112,20 @@ class Cutter:
                 found[term, docid] |= _BITS[where]
         return ((term, docid, bits) for (term, docid), bits in found.items())
 
-    def cut(self, text: str) -> tuple[str, ...]:
-        """Split a text into its terms, in order."""
+    def cut(self, texts: Iterable[str]) -> dict[str, tuple[str, ...]]:
+        """Split texts into their terms, in order; most are words that were split before."""
+        asked = {text: _sayable(text) for text in texts}
         with self._lock:
-            index = self._filled([(1, Columns("", text, ""))])
-            query = "SELECT term FROM instances ORDER BY offset"
-            return tuple(term for (term,) in index.execute(query))
+            if len(self._known) > MOST_KNOWN:
+                self._known.clear()
+            new = [said for said in dict.fromkeys(asked.values()) if said not in self._known]
+            if new:
+                index = self._filled((n, Columns("", said, "")) for n, said in enumerate(new))
+                found = index.execute("SELECT doc, term FROM instances ORDER BY doc, offset")
+                self._known |= dict.fromkeys(new, ())
+                for n, terms in groupby(found, key=itemgetter(0)):
+                    self._known[new[n]] = tuple(term for _, term in terms)
+            return {text: self._known[said] for text, said in asked.items()}
 
     def matching(self, ns: int, documents: Iterable[tuple[int, Columns]], match: Match) -> Seqs:
         """Return which of some documents an expression matches."""
@@ -132,11 +149,6 @@ class Cutter:
 
 
 cutter = Cutter()
-
-
-@lru_cache(maxsize=65536)
-def _cut(text: str) -> tuple[str, ...]:
-    return cutter.cut(text)
 
 
 def _sayable(text: str) -> str:
@@ -167,7 +179,7 @@ class PgWords(LiteWords):
         return _Search(self._session, ns, matches, limit).answers()
 
     def unheard(self, ns: int, words: Iterable[str]) -> set[str]:
-        terms = {word: _cut(_sayable(word)) for word in words}
+        terms = cutter.cut(words)
         asked = sorted({term for cut in terms.values() for term in cut})
         unheard = set(column(self._session, _UNHEARD, (ns, asked, MOST_ASKED)))
         return {word for word, cut in terms.items() if not cut or not unheard.isdisjoint(cut)}
@@ -178,7 +190,10 @@ class PgWords(LiteWords):
 
     def index_next(self, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:
         self._append(ns, documents)
-        self._took(ns, documents[0][0], documents[-1][0])
+        first, newest = documents[0][0], documents[-1][0]
+        self._took(ns, first, newest)
+        if any(first & SEQ_MASK <= size <= newest & SEQ_MASK for size in LEARNT_AT):
+            self._session.execute("ANALYZE memories, postings, indexed, claims")
 
     def replace(self, docid: int, document: Columns) -> None:
         ns = docid >> SEQ_BITS
@@ -270,16 +285,14 @@ class PgWords(LiteWords):
             seq = docid & SEQ_MASK
             found[term, seq >> BLOCK_BITS].append((seq & BLOCK_MASK) << _HOLDS | bits)
         keys = sorted(found)  # in one order, to avoid a deadlock
-        bodies = [np.sort(np.array(found[key], "<u2")).tobytes() for key in keys]
-        values = (
-            ns,
-            [term for term, _ in keys],
-            [block for _, block in keys],
-            [len(found[key]) for key in keys],
-            bodies,
+        entries = np.array([one for key in keys for one in sorted(found[key])], "<u2")
+        said = (  # no term holds a space
+            " ".join(term for term, _ in keys),
+            " ".join(str(block) for _, block in keys),
+            " ".join(str(len(found[key])) for key in keys),
         )
         if keys:
-            self._session.execute(_APPEND, values)
+            self._session.execute(_APPEND, (ns, *said, entries.tobytes()))
         self._keep(documents)
 
     def _insert(self, ns: int, docid: int, document: Columns) -> None:
@@ -296,7 +309,7 @@ class PgWords(LiteWords):
     def _keep(self, documents: Sequence[tuple[int, Columns]]) -> None:
         """Store the indexed texts of some rows, by which they are removed from the index again."""
         kept = [(docid, *map(_sayable, document)) for docid, document in documents]
-        self._session.execute(_KEEP, [list(column) for column in zip(*kept, strict=True)])
+        self._session.execute(_KEEP, (listed(kept),))
 
     def _cut_out(self, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:
         """Remove the entries of documents from their blocks."""
@@ -376,7 +389,7 @@ class _Search:
 
     def _terms(self, match: Word | Start | Phrase) -> Sequence[str]:
         text = " ".join(match.words) if isinstance(match, Phrase) else match.text
-        terms = _cut(_sayable(text))
+        terms = cutter.cut([text])[text]
         if isinstance(match, Start) and terms:
             return [*terms[:-1], *self._starting(terms[-1])]
         return terms
@@ -397,7 +410,8 @@ class _Search:
             return np.unique(np.concatenate([np.empty(0, np.int64), *parts]))
         if isinstance(match, All):
             return self._all([self._found(part, bits) for part in match.parts])
-        terms = _cut(_sayable(" ".join(match.words) if isinstance(match, Phrase) else match.text))
+        text = " ".join(match.words) if isinstance(match, Phrase) else match.text
+        terms = cutter.cut([text])[text]
         if not terms:
             return np.empty(0, np.int64)
         last = self._one(terms[-1], bits)

@@ -40,7 +40,11 @@ DURABLE = (
     " WHERE current_setting('synchronous_commit') = 'off'"
 )
 """Even if a role or a database was reconfigured since the store was opened."""
-_NAMED = "SELECT set_config('memento.spaces', '{{{}}}', true)"
+_NAMED = (
+    "SELECT set_config('memento.spaces', '{{{}}}', true), set_config('enable_seqscan', 'off', true)"
+    ", set_config('plan_cache_mode', 'force_generic_plan', true)"
+)
+"""Each statement of such a write has an index, also where it was planned for an empty table."""
 _NUMBER = "SELECT pg_current_xact_id()::text"
 _WHOLE = "SELECT pg_advisory_xact_lock(hashtext(current_schema()), 0)"
 _SHARED = "SELECT pg_advisory_xact_lock_shared(hashtext(current_schema()), 0)"
