@@ -321,7 +321,7 @@ class Statements:
                     return True
                 ns = self._next_space(had)
                 growing.add(ns)
-                more = self._is_behind(ns) and (self._settle_some(ns) or not gives_way)
+                more = self._settle_some(ns) or (not gives_way and self._is_behind(ns))
                 self._held = time.monotonic()
                 if more or not self._is_behind(ns):
                     growing.discard(ns)
@@ -372,6 +372,8 @@ class Statements:
         rows = self._ledger.read(
             lambda c: past.next_rows(c, ns, claim_rows.cursor(c, ns), most), space=ns
         )
+        if not rows and not self._is_behind(ns):
+            return False
         known = settling.read_ahead([row for _, row in rows], settings)
 
         def job(session: Session) -> None:  # reads no texts

@@ -92,10 +92,11 @@ class Ticket(Generic[T]):
 class Group(list[Ticket[object]]):
     """The jobs of one commit, and its progress."""
 
-    __slots__ = ("apart", "kept", "sent")
+    __slots__ = ("apart", "grows", "kept", "sent")
 
     def __init__(self, members: Iterable[Ticket[object]] = ()) -> None:
         super().__init__(members)
+        self.grows = not members  # whether others that wait may join it until its jobs begin
         self.apart = False  # whether each job is done by itself, since together they failed
         self.sent = False  # whether COMMIT may have been done
         self.kept = False  # whether it was, with the files still in their place

@@ -37,7 +37,7 @@ from memento.types import Kind, Reason, Status, Trust
 from memento.write import locks, slots
 from memento.write.steps import ACCEPTED, ENDED, FOUND, hide, holds
 
-BITE = 32
+BITE = 64
 """Maximum number of memories that one transaction compares: about 10 ms, during which an ``add``
 waits."""
 NEVER = frozenset({Kind.EPISODE, Kind.EMOTION, Kind.QUESTION, Kind.ARTICLE})

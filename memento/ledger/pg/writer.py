@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,7 +19,7 @@ import psycopg
 from psycopg import errors
 
 from memento.errors import CommitUnknown, StoreClosed, StoreError
-from memento.ledger.group import Group, GroupCommit
+from memento.ledger.group import MAX_GROUP, Group, GroupCommit
 from memento.ledger.pg.connect import Error, Lost, PgSession, explain
 
 if TYPE_CHECKING:
@@ -111,6 +111,7 @@ class PgWriter(GroupCommit):
             transaction = ""
             try:
                 transaction, upto = self._begin(connection, group.spaces)
+                self._take_more(group, upto)
                 self._run_jobs(group, PgSession(connection, upto))
                 transaction = transaction or _number(connection)
                 group.sent = bool(transaction)
@@ -146,6 +147,16 @@ class PgWriter(GroupCommit):
             found.append(answer.fetchall() if answer.description else [])
         ((number,),), locked = found[-2:]
         return number, dict(locked)
+
+    def _take_more(self, group: Group, locked: Collection[int]) -> None:
+        """Add jobs that came while the locks were waited for, and need no others."""
+        with self._lock:
+            while group.grows and self._waiting and len(group) < MAX_GROUP:
+                first = self._waiting[0]
+                if first.spaces is None or not set(first.spaces) <= set(locked):
+                    break
+                group.append(first)
+                self._waiting.popleft()
 
     def _settle(self, group: Group, transaction: str, error: Exception) -> None:
         """Ask the server whether a transaction whose answer was lost was committed."""
