@@ -12,11 +12,13 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
+import postgres
 import pytest
 from hypothesis import HealthCheck, settings
 
 from memento import MemoryManager
 from memento.errors import NotHere
+from memento.ledger.opening import open_ledger
 from memento.testing import ManualClock
 
 os.environ["XDG_CONFIG_HOME"] = os.devnull  # no test reads the settings of whoever runs it
@@ -54,6 +56,16 @@ class OwnClock:
 def clock():
     """Stands at New Year 2025 until it is advanced."""
     return ManualClock()
+
+
+@pytest.fixture
+def address(tmp_path, monkeypatch):
+    """The address of an empty store on a PostgreSQL server."""
+    monkeypatch.setenv("MEMENTO_CACHE", str(tmp_path / "cache"))
+    found = postgres.server().address()
+    open_ledger(found).close()
+    yield found
+    postgres.wipe(found)
 
 
 @pytest.fixture

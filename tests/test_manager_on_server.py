@@ -13,15 +13,6 @@ from memento.ledger.opening import open_ledger
 
 
 @pytest.fixture
-def address(tmp_path, monkeypatch):
-    """The address of an empty store."""
-    monkeypatch.setenv("MEMENTO_CACHE", str(tmp_path / "cache"))
-    address = postgres.server().address()
-    yield address
-    postgres.wipe(address)
-
-
-@pytest.fixture
 def memory(address):
     """A manager of it, by words alone."""
     with MemoryManager(address, embedder=None) as made:

@@ -84,6 +84,13 @@ class Session(Protocol):
     def executemany(self, sql: str, parameters: Iterable[Any], /) -> Answer:
         """Run one statement for each of several sequences of values."""
 
+    def ahead(self, *asks: Callable[[Session], object]) -> None:
+        """Announce what will be asked before anything changes, each by a function that asks it.
+
+        A server is asked the first statement of each with the next one that is executed, in one
+        message; they wait for whoever executes them. Nothing else depends on it.
+        """
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
@@ -202,6 +209,9 @@ class Words(Protocol):
 
 class Tail(Protocol):
     """The waiting rows of every namespace that was asked about, in RAM. Safe from any thread."""
+
+    def ahead(self, session: Session, ns: int) -> None:
+        """Announce what ``follow`` asks; see ``Session.ahead``."""
 
     def follow(
         self,

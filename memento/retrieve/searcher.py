@@ -480,6 +480,14 @@ class Searcher:
 
         Both are read at one moment: the vector of a row not known yet would be lost.
         """
+        if rev := held.rev:
+            connection.ahead(
+                lambda c: newest(c, KIND, ns),
+                lambda c: c.words.edition(),
+                lambda c: past.outlines_since(c, ns, rev),
+                lambda c: past.erased_since(c, ns, rev),
+            )
+            self._tail.ahead(connection, ns)
         came = newest(connection, KIND, ns)
         held.rev, edition = self._follow_rows(connection, ns, held, came.rev)
         if not held.shown:  # usage by the owner is not shown to others

@@ -88,12 +88,23 @@ def remember(
             raise TurnErased(erased)
     go_to_present_scopes(work, entries)
     trust.judge(work, entries, replace=replace)  # first, as quarantined words stay new
+    if len(entries) > 1:
+        _announce(work, entries)
     met = novelty.weigh(work, entries)
     rows = _replace(work, entries) if replace else _insert_taking_ids(work, entries)
     if sessions := {entry.row.session for entry in entries if entry.row.session is not None}:
         session_rows.touch(work.db, work.ns, sessions, work.now)
     named = {entry.row.id for entry in entries if entry.chosen_id}
     return rows, trust.judge_again(work, rows, named), met
+
+
+def _announce(work: Work, entries: Sequence[Entry]) -> None:
+    """Announce what `_known` and the insertion will ask."""
+    hashes = [entry.row.content_hash for entry in entries if _may_repeat(entry)]
+    work.db.ahead(
+        lambda db: memories.repeatable(db, work.ns, hashes, work.now),
+        lambda db: memories.latest_rev(db, work.ns),
+    )
 
 
 def refuse_copies(work: Work, drafts: Sequence[Draft]) -> None:
@@ -251,9 +262,7 @@ def _known(work: Work, entries: Sequence[Entry]) -> dict[object, Row]:
     known: dict[object, Row] = {}
     if ids := [entry.row.id for entry in entries if entry.chosen_id]:
         known.update(memories.by_ids(work.db, work.ns, ids))
-    hashes = [
-        entry.row.content_hash for entry in entries if not (entry.chosen_id or _is_turn(entry))
-    ]
+    hashes = [entry.row.content_hash for entry in entries if _may_repeat(entry)]
     for row in memories.repeatable(work.db, work.ns, hashes, work.now):
         known[_content_of(row)] = row
     for entry in entries:
@@ -272,6 +281,11 @@ def _name_of(entry: Entry) -> object:
 def _content_of(row: Row) -> tuple[bytes, bool]:
     """Return what makes two memories equal: their content, and whether they are accepted."""
     return row.content_hash, row.status in ACCEPTED
+
+
+def _may_repeat(entry: Entry) -> bool:
+    """Return whether equal content makes an entry a repeat."""
+    return not (entry.chosen_id or _is_turn(entry))
 
 
 def _is_turn(entry: Entry) -> bool:

@@ -12,7 +12,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import httpx
-import postgres
 import pytest
 from chroma_host import free_port
 
@@ -25,11 +24,8 @@ def root(request, tmp_path, monkeypatch):
     """The address of a new store."""
     monkeypatch.setenv("MEMENTO_CACHE", str(tmp_path / "cache"))
     if request.param == "folder":
-        yield str(tmp_path / "store")
-        return
-    found = postgres.server().address("workers")
-    yield found
-    postgres.wipe(found)
+        return str(tmp_path / "store")
+    return request.getfixturevalue("address")
 
 
 def memento(*args):

@@ -6,7 +6,6 @@ import time
 from contextlib import ExitStack
 
 import numpy as np
-import postgres
 import pytest
 
 from memento import Config, MemoryManager
@@ -39,16 +38,6 @@ class Meanings:
             row[at] = sum(text.split().count(word) for word in words)
         row[4 + len(text) % 12] += 0.1
         return row / np.linalg.norm(row)
-
-
-@pytest.fixture
-def address():
-    """The address of an empty store."""
-    found = postgres.server().address("shared")
-    with MemoryManager(found, embedder=None):
-        pass
-    yield found
-    postgres.wipe(found)
 
 
 @pytest.fixture

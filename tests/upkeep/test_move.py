@@ -8,7 +8,6 @@ import subprocess
 import sys
 from contextlib import suppress
 
-import postgres
 import pytest
 
 from memento import MemoryManager
@@ -33,16 +32,6 @@ with MemoryManager(sys.argv[1], embedder=HashEmbedder(8)) as memory:
 def cache(tmp_path, monkeypatch):
     """What is derived of a database is in the test's folder."""
     monkeypatch.setenv("MEMENTO_CACHE", str(tmp_path / "cache"))
-
-
-@pytest.fixture
-def address():
-    """The address of a database without memories."""
-    found = postgres.server().address("moved")
-    with MemoryManager(found, embedder=None):
-        pass
-    yield found
-    postgres.wipe(found)
 
 
 def filled(root, count=30):

@@ -314,6 +314,13 @@ class LiteTail:
         self._lock = threading.Lock()
         self._index: Connection | None = None
         self._held: dict[int, int] = {}  # maps a namespace to its newest row id here
+        self._known: dict[int, int] = {}  # and to the newest that was in the index
+
+    def ahead(self, session: Session, ns: int) -> None:
+        after = self._held.get(ns, self._known.get(ns))
+        session.ahead(lambda c: _upto(cast("Connection", c), ns))
+        if after is not None:
+            session.ahead(lambda c: _waiting(cast("Connection", c), ns, after, SEQ_MASK))
 
     def follow(
         self,
@@ -325,7 +332,7 @@ class LiteTail:
         afresh: bool = False,
     ) -> None:
         connection = cast("Connection", session)
-        known = _upto(connection, ns)
+        self._known[ns] = known = _upto(connection, ns)
         with self._lock:
             if ns in self._held:
                 self._let_go(ns, self._held[ns] if afresh else known, erased)

@@ -56,6 +56,9 @@ class Connection(sqlite3.Connection):
         self._cursors.append(ref(made))
         return made
 
+    def ahead(self, *asks: object) -> None:
+        """Do nothing: no message is saved here; see ``contract.Session``."""
+
     def end_job(self) -> None:
         """Close the cursors that a job left open, even if still referred to; harmless if repeated.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import psycopg
 from psycopg import errors, sql
@@ -26,7 +26,7 @@ from memento.errors import (
 from memento.ledger.pg.words import PgWords
 
 if TYPE_CHECKING:
-    from memento.ledger.contract import Answer
+    from memento.ledger.contract import Answer, Session
 
 Error = (psycopg.Error, PoolTimeout, PoolClosed)
 """Errors of the driver and of its pool."""
@@ -77,7 +77,7 @@ class PgSession:
     whose rows it sees, None for all.
     """
 
-    __slots__ = ("_answers", "_upto", "connection", "space", "written")
+    __slots__ = ("_answers", "_early", "_queue", "_upto", "connection", "space", "written")
 
     def __init__(
         self, connection: psycopg.Connection[Any], upto: Mapping[int, int] | None = None
@@ -86,6 +86,8 @@ class PgSession:
         self.written = 0
         self.space: int | None = None
         self._answers: list[psycopg.Cursor[Any]] = []
+        self._queue: list[_Asked] = []
+        self._early: list[tuple[_Asked, psycopg.Cursor[Any]]] = []
 
     @property
     def words(self) -> PgWords:
@@ -96,20 +98,76 @@ class PgSession:
         return self.connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
 
     def execute(self, statement: str, parameters: Any = (), /) -> Answer:
-        cursor = self.connection.execute(prepared(statement), parameters or None)
-        self._answers.append(cursor)
+        asked = _Asked(statement, parameters)
+        if not statement.startswith("SELECT"):
+            self._forget_early()
+        elif self._queue:
+            self._ask_all(asked)
+        cursor = next((cursor for one, cursor in self._early if one == asked), None)
+        if cursor is None:
+            cursor = self.connection.execute(prepared(statement), parameters or None)
+            self._answers.append(cursor)
+        else:
+            self._early.remove((asked, cursor))
         return _Answer(cursor)
 
     def executemany(self, statement: str, parameters: Iterable[Any], /) -> Answer:
+        self._forget_early()
         cursor = self.connection.cursor()
         cursor.executemany(prepared(statement), parameters)
         self._answers.append(cursor)
         return _Answer(cursor)
 
+    def ahead(self, *asks: Callable[[Session], object]) -> None:
+        for ask in asks:
+            try:
+                ask(_Listening(self.connection, self._upto))
+            except _AskedError as heard:
+                self._queue.append(heard.asked)
+
+    def _ask_all(self, asked: _Asked) -> None:
+        """Execute a statement and those that were announced, in one message."""
+        due, self._queue = [*self._queue, asked], []
+        with self.connection.pipeline():
+            for one in due if asked not in due[:-1] else due[:-1]:
+                cursor = self.connection.execute(prepared(one.statement), one.parameters or None)
+                self._answers.append(cursor)
+                self._early.append((one, cursor))
+
+    def _forget_early(self) -> None:
+        """Forget what a change may have made untrue."""
+        self._queue.clear()
+        self._early.clear()
+
     def end_job(self) -> None:
         """Close the cursors that a job left open, even if referred to; harmless if repeated."""
+        self._forget_early()
         while self._answers:
             self._answers.pop().close()
+
+
+class _Asked(NamedTuple):
+    """A statement with its values."""
+
+    statement: str
+    parameters: Any
+
+
+class _AskedError(Exception):
+    """Ends a function that announces a statement."""
+
+    def __init__(self, asked: _Asked) -> None:
+        super().__init__()
+        self.asked = asked
+
+
+class _Listening(PgSession):
+    """A session that executes nothing, and tells what it should execute."""
+
+    __slots__ = ()
+
+    def execute(self, statement: str, parameters: Any = (), /) -> Answer:
+        raise _AskedError(_Asked(statement, parameters))
 
 
 class _Answer:
@@ -193,11 +251,7 @@ _KINDS: tuple[tuple[type[Exception], type[StoreError], str], ...] = (
         "this user lacks the required permission; nothing was written",
     ),
     (PoolTimeout, StoreBusy, "no connection became available; try again, or raise max_connections"),
-    (
-        errors.LockNotAvailable,
-        StoreBusy,
-        "a reader is using a table that is to be cleared; try again",
-    ),
+    (errors.LockNotAvailable, StoreBusy, "a lock was not free within lock_timeout; try again"),
     (errors.DeadlockDetected, StoreBusy, "another process is writing; try again"),
     (psycopg.OperationalError, StoreBusy, "the server cannot be reached; try again"),
 )

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import psycopg
-from psycopg import sql
+from psycopg import errors, sql
 from psycopg_pool import ConnectionPool
 
 from memento.base import layout
@@ -77,6 +77,7 @@ _TABLES = (
 _HURRY = "SET LOCAL lock_timeout = '50ms'"
 """While a lock on a whole table is waited for, all its readers wait, too."""
 _HELD = "a reader is using an earlier state; the tables cannot be cleared yet"
+_READ = "a reader is using a table that is to be cleared; try again"
 _NAME = "store id"
 """Name in ``meta`` of the name of this store in the folder of derived files."""
 
@@ -233,9 +234,15 @@ class PgLedger:
             for table, index, is_small in tables:
                 connection.execute(f"VACUUM (FREEZE, INDEX_CLEANUP ON, ANALYZE) {table}")
                 if is_small:
-                    with connection.transaction():
-                        connection.execute(_HURRY)
-                        connection.execute(f"CLUSTER {table} USING {index}")
+                    self._rewrite(connection, f"CLUSTER {table} USING {index}")
+
+    def _rewrite(self, connection: psycopg.Connection[Any], statement: str) -> None:
+        try:
+            with connection.transaction():
+                connection.execute(_HURRY)
+                connection.execute(statement)
+        except errors.LockNotAvailable as error:
+            raise StoreBusy(self.shown, _READ) from error
 
     def fold_log(self, seconds: float) -> bool:  # noqa: ARG002 - see ``contract``
         return True  # the server's log is the server's

@@ -12,15 +12,11 @@ ENGINES = ("lite", "pg")
 
 
 @pytest.fixture(params=ENGINES)
-def address(request, tmp_path, monkeypatch):
+def address(request, tmp_path):
     """The address of a store that is not there yet, or is empty."""
     if request.param == "lite":
-        yield str(tmp_path / "store")
-        return
-    monkeypatch.setenv("MEMENTO_CACHE", str(tmp_path / "cache"))
-    address = postgres.server().address()
-    yield address
-    postgres.wipe(address)
+        return str(tmp_path / "store")
+    return request.getfixturevalue("address")
 
 
 @pytest.fixture
@@ -43,6 +39,27 @@ def opened(address):
 def ledger(opened):
     """One open ledger."""
     return opened()
+
+
+@pytest.fixture
+def files(address, ledger):
+    """Read all bytes of the files that hold the store."""
+    if "://" not in address:
+        return lambda: b"".join(p.read_bytes() for p in ledger.root.iterdir() if p.is_file())
+
+    def read():
+        query = (
+            "SELECT pg_relation_filepath(one) FROM pg_class,"
+            " unnest(ARRAY[pg_class.oid, nullif(reltoastrelid, 0)]) AS one"
+            " WHERE relnamespace = 'memento'::regnamespace AND relkind IN ('r', 'i')"
+            " AND one IS NOT NULL"
+        )
+        postgres.run(address, "CHECKPOINT")
+        found = ledger.read(lambda s: s.execute(query).fetchall())
+        data = postgres.server().data
+        return b"".join((data / path).read_bytes() for (path,) in found)
+
+    return read
 
 
 @pytest.fixture

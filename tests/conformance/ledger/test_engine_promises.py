@@ -247,6 +247,33 @@ class TestRead:
         assert bench.ledger.moment() != before
 
 
+class TestAhead:
+    """What is announced changes no answer."""
+
+    def test_an_answer_is_of_its_time(self, bench):
+        """What changed since it was announced, or asked, is in it."""
+        bench.one("before", id="a")
+        ask = lambda s: memories.latest_rev(s, bench.ns)  # noqa: E731 - asked often
+
+        def job(session):
+            session.ahead(ask, ask, lambda s: memories.docids_of(s, bench.ns, "ab"))
+            found = [memories.by_id(session, bench.ns, "a").text, ask(session)]
+            remember.insert_or_fold(bench.work(session), [bench.entry("after", id="b")])
+            return [*found, ask(session), len(memories.docids_of(session, bench.ns, "ab"))]
+
+        assert bench.ledger.write(job) == ["before", 1, 2, 2]
+
+    def test_what_nobody_asks_is_no_harm(self, bench):
+        """Nor is what asks nothing."""
+        bench.one("before", id="a")
+
+        def job(session):
+            session.ahead(lambda _: None, lambda s: memories.docids_of(s, bench.ns, "a"))
+            return memories.latest_rev(session, bench.ns)
+
+        assert [bench.ledger.read(job), bench.ledger.write(job)] == [1, 1]
+
+
 class TestValues:
     """Values read are equal to values written, to the bit, and compare the same everywhere."""
 

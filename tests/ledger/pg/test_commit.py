@@ -10,7 +10,7 @@ import pytest
 from cut_wire import Wire
 
 from memento import MemoryManager, Source
-from memento.errors import CommitUnknown, MementoError, StoreError, UntrustedSource
+from memento.errors import CommitUnknown, MementoError, StoreBusy, StoreError, UntrustedSource
 from memento.ledger import meta
 from memento.ledger.opening import open_ledger
 from memento.tiers.indexer import Indexer
@@ -21,15 +21,9 @@ writer = pytest.importorskip("memento.ledger.pg.writer")
 STATEMENTS = 6
 """Of an ``add``: begin with its locks, look for new words, for a repeat and for the newest row,
 insert, and commit."""
-
-
-@pytest.fixture
-def address(tmp_path, monkeypatch):
-    """The address of an empty store."""
-    monkeypatch.setenv("MEMENTO_CACHE", str(tmp_path / "cache"))
-    address = postgres.server().address()
-    yield address
-    postgres.wipe(address)
+QUESTION = 6
+TOGETHER = STATEMENTS - 2
+"""Of several: what is looked for is one message."""
 
 
 @pytest.fixture
@@ -144,13 +138,45 @@ def together(memory, wire, *calls):
 
 @pytest.mark.parametrize("size", [2, 16, 200])
 def test_adds_that_wait_are_one_write(memory, wire, held, size):
-    """Of as many statements as one add, however many they are."""
+    """Of fewer messages than one add, however many they are."""
     texts = [f"note {number} about subject {number % 7}" for number in range(size)]
     made = together(memory, wire, *(partial(memory.add, text) for text in texts))
-    assert wire.statements == STATEMENTS
+    assert wire.statements == TOGETHER
     assert [one.text for one in made] == texts
     assert [held(text) for text in texts] == [1] * size
     assert {one.id for one in made} < {one.id for one in memory.list(limit=999)}
+
+
+def test_what_comes_while_a_write_waits_for_its_locks_is_of_that_write(memory, held):
+    """So of many threads none commits alone, since it was the first."""
+    queue, threads = memory._engine.ledger._writer, []
+    begin, groups = queue._begin, []
+
+    def slow(connection, spaces):
+        if not threads:
+            threads.append(threading.Thread(target=memory.add, args=("one more",)))
+            threads[0].start()
+            while not queue._waiting:
+                threads[0].join(0.01)
+        groups.append(spaces)
+        return begin(connection, spaces)
+
+    queue._begin = slow
+    memory.add("a late note")
+    threads[0].join(60)
+    assert [held("a late note"), held("one more")] == [1, 1]
+    assert len(groups) == 1
+
+
+def test_a_question_after_a_write_is_six_messages(memory, wire):
+    """It begins, asks who shares, what is new, for the words and for the rows, and ends."""
+    for number in range(8):  # then every statement is prepared
+        memory.add(f"the heron {number} in the garden")
+        memory.retrieve("heron", record=False)
+    memory.add("a heron by the pond")
+    wire.statements = 0
+    assert memory.retrieve("pond", record=False)[0].text == "a heron by the pond"
+    assert wire.statements == QUESTION
 
 
 def test_one_that_fails_among_those_fails_alone(memory, wire):
@@ -218,3 +244,17 @@ def test_what_was_acknowledged_outlives_the_server(tmp_path, monkeypatch):
         memory.close()
     finally:
         server.remove()
+
+
+def test_a_lock_that_is_not_free_is_told_as_such(address):
+    """Whatever it is a lock on, as somebody else set a limit."""
+    base = address.split("&")[0]
+    with psycopg.connect(base) as other, psycopg.connect(base, autocommit=True) as admin:
+        admin.execute("ALTER ROLE memento SET lock_timeout = '10ms'")
+        try:
+            with MemoryManager(f"{address}&application_name=hurried", embedder=None) as hurried:
+                other.execute("LOCK TABLE memento.namespaces IN EXCLUSIVE MODE")
+                with pytest.raises(StoreBusy, match="lock_timeout"):
+                    hurried.add("a note")
+        finally:
+            admin.execute("ALTER ROLE memento RESET lock_timeout")

@@ -19,15 +19,6 @@ HOLDS = {
 
 
 @pytest.fixture
-def address(tmp_path, monkeypatch):
-    """The address of an empty store."""
-    monkeypatch.setenv("MEMENTO_CACHE", str(tmp_path / "cache"))
-    address = postgres.server().address()
-    yield address
-    postgres.wipe(address)
-
-
-@pytest.fixture
 def connection(address):
     """Somebody else's connection to the database."""
     with psycopg.connect(address.split("&")[0], autocommit=True) as made:

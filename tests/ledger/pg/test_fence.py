@@ -19,13 +19,9 @@ TABLES = (
 
 
 @pytest.fixture
-def address(tmp_path, monkeypatch):
-    """The address of a store with a role that is bound to a namespace."""
-    monkeypatch.setenv("MEMENTO_CACHE", str(tmp_path / "cache"))
-    plain = postgres.server().address()
-    open_ledger(plain).close()
-    yield postgres.fenced(plain)
-    postgres.wipe(plain)
+def address(address):
+    """The address of an empty store with a role that is bound to a namespace."""
+    return postgres.fenced(address)
 
 
 @pytest.fixture
