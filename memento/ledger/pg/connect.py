@@ -33,6 +33,14 @@ Error = (psycopg.Error, PoolTimeout, PoolClosed)
 Lost = (psycopg.OperationalError, psycopg.InterfaceError)
 """Errors after which a connection may be gone."""
 
+BY_INDEX = (
+    "set_config('enable_seqscan', 'off', true),"
+    " set_config('plan_cache_mode', 'force_generic_plan', true)"
+)
+"""Columns of a ``SELECT`` after which each statement of a transaction is planned once and uses an
+index, also if it was planned for an empty table. Only for transactions of one namespace: what reads
+a whole table has no index."""
+
 _HOLES = re.compile(r"'(?:[^']|'')*'|\?(\d*)")
 _MARKED = {
     "IS /* same */": "IS NOT DISTINCT FROM",

@@ -30,7 +30,7 @@ from memento.ledger.contract import Moment
 from memento.ledger.erasure import UNDER_WAY
 from memento.ledger.group import commit_separately
 from memento.ledger.pg import schema as tables
-from memento.ledger.pg.connect import Error, PgSession, at_home, configure, explain
+from memento.ledger.pg.connect import BY_INDEX, Error, PgSession, at_home, configure, explain
 from memento.ledger.pg.words import PgTail, renew_cutter
 from memento.ledger.pg.writer import PgWriter
 from memento.ledger.rows import single
@@ -135,11 +135,11 @@ class PgLedger:
             with self._lend() as connection:
                 session = PgSession(connection)
                 try:
-                    fence = ""
+                    bounds = "" if space is None else f", {BY_INDEX}"
                     if self._step_down and space is not None:
                         session.space = space
-                        fence = f", {tables.SEES.format(space)}; {self._step_down}"
-                    begun = connection.execute(self._begin_read + fence)
+                        bounds += f", {tables.SEES.format(space)}; {self._step_down}"
+                    begun = connection.execute(self._begin_read + bounds)
                     begun.nextset()
                     begun.nextset()
                     hides, session.written, *_ = begun.fetchone() or (None, 0)

@@ -20,7 +20,7 @@ from psycopg import errors
 
 from memento.errors import CommitUnknown, StoreClosed, StoreError
 from memento.ledger.group import MAX_GROUP, Group, GroupCommit
-from memento.ledger.pg.connect import Error, Lost, PgSession, explain
+from memento.ledger.pg.connect import BY_INDEX, Error, Lost, PgSession, explain
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -40,11 +40,7 @@ DURABLE = (
     " WHERE current_setting('synchronous_commit') = 'off'"
 )
 """Even if a role or a database was reconfigured since the store was opened."""
-_NAMED = (
-    "SELECT set_config('memento.spaces', '{{{}}}', true), set_config('enable_seqscan', 'off', true)"
-    ", set_config('plan_cache_mode', 'force_generic_plan', true)"
-)
-"""Each statement of such a write has an index, also where it was planned for an empty table."""
+_NAMED = f"SELECT set_config('memento.spaces', '{{{{{{}}}}}}', true), {BY_INDEX}"
 _NUMBER = "SELECT pg_current_xact_id()::text"
 _WHOLE = "SELECT pg_advisory_xact_lock(hashtext(current_schema()), 0)"
 _SHARED = "SELECT pg_advisory_xact_lock_shared(hashtext(current_schema()), 0)"
