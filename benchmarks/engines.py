@@ -98,6 +98,7 @@ def answers(folder: Path, server: Any, options: argparse.Namespace) -> list[Figu
                 costs[name].append(time.thread_time() - began)
         of_server = (_cpu_of_server(server) - before) / len(questions)
         messages = _messages(there, questions)
+        anew = _messages(there, questions[:50], writes=True)
     for question in differ[:SHOWN]:
         print(f"another order: {question}")
     size = f"{options.memories:,} memories, {len(questions)} questions"
@@ -109,21 +110,41 @@ def answers(folder: Path, server: Any, options: argparse.Namespace) -> list[Figu
                note=f"{1e3 * theirs:.1f} and {1e3 * ours:.1f} ms, medians"),
         Figure("messages of a question", median(messages), 6, unit="",
                note=f"at most {max(messages)}"),
+        Figure("messages of a question after a write", median(anew), 6, unit="",
+               note=f"at most {max(anew)}"),
         Figure("CPU of the server", 1e3 * of_server, 1.0, unit="ms", note="mean of a question"),
     ]  # fmt: skip
 
 
-def _messages(memory: MemoryManager, questions: Sequence[str]) -> list[int]:
-    """Count what is said to the server for each question, with its commit."""
+def _messages(
+    memory: MemoryManager, questions: Sequence[str], *, writes: bool = False
+) -> list[int]:
+    """Count the messages to the server for each question, with its commit.
+
+    Statements that are sent together are one. With ``writes`` a memory is added before each.
+    """
     import psycopg  # noqa: PLC0415 - may be missing
 
     counts = []
-    for question in questions:
-        with mock.patch.object(
-            psycopg.Connection, "execute", autospec=True, side_effect=psycopg.Connection.execute
-        ) as said:
+    execute, pipeline = psycopg.Connection.execute, psycopg.Connection.pipeline
+
+    def executed(connection: Any, *args: Any, **kwargs: Any) -> Any:
+        counts[-1] += not connection.pgconn.pipeline_status
+        return execute(connection, *args, **kwargs)
+
+    def piped(connection: Any) -> Any:
+        counts[-1] += 1
+        return pipeline(connection)
+
+    for number, question in enumerate(questions):
+        if writes:
+            memory.add(f"a note that is written just before question {number}")
+        counts.append(1)
+        with (
+            mock.patch.object(psycopg.Connection, "execute", executed),
+            mock.patch.object(psycopg.Connection, "pipeline", piped),
+        ):
             memory.retrieve(question, DEPTH, record=False)
-        counts.append(said.call_count + 1)
     return counts
 
 

@@ -27,6 +27,7 @@ from memento.ledger.pg.words import PgWords
 
 if TYPE_CHECKING:
     from memento.ledger.contract import Answer, Session
+    from memento.ledger.pg.words import Terms
 
 Error = (psycopg.Error, PoolTimeout, PoolClosed)
 """Errors of the driver and of its pool."""
@@ -85,12 +86,22 @@ class PgSession:
     whose rows it sees, None for all.
     """
 
-    __slots__ = ("_answers", "_early", "_queue", "_upto", "connection", "space", "written")
+    __slots__ = (
+        "_answers",
+        "_early",
+        "_queue",
+        "_upto",
+        "_whole",
+        "connection",
+        "space",
+        "written",
+    )
 
     def __init__(
         self, connection: psycopg.Connection[Any], upto: Mapping[int, int] | None = None
     ) -> None:
         self.connection, self._upto = connection, upto or {}
+        self._whole: Terms | None = {} if upto is None else None  # a write changes them
         self.written = 0
         self.space: int | None = None
         self._answers: list[psycopg.Cursor[Any]] = []
@@ -99,7 +110,7 @@ class PgSession:
 
     @property
     def words(self) -> PgWords:
-        return PgWords(self, self._upto)
+        return PgWords(self, self._upto, {} if self._whole is None else self._whole)
 
     @property
     def in_transaction(self) -> bool:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from memento.ledger.contract import Session
 
     Seqs: TypeAlias = NDArray[np.int64]
+    Terms: TypeAlias = dict[tuple[int, str], dict[int, bytes]]
 
 BLOCK_BITS = 12
 BLOCK_MASK = (1 << BLOCK_BITS) - 1
@@ -165,18 +166,19 @@ class PgWords(LiteWords):
     """The full text as of one transaction; see ``contract.Words``.
 
     Which rows wait is found by SQL that both engines share. ``upto`` maps the namespaces to how far
-    their full text was when the transaction locked them.
+    their full text was when the transaction locked them; ``whole`` holds the terms all of whose
+    blocks a snapshot has read.
     """
 
-    __slots__ = ("_locked", "_session")
+    __slots__ = ("_locked", "_session", "_whole")
     at_once = AT_ONCE
 
-    def __init__(self, session: Session, upto: Mapping[int, int]) -> None:
+    def __init__(self, session: Session, upto: Mapping[int, int], whole: Terms) -> None:
         super().__init__(cast("sqlite3.Connection", session), {})
-        self._session, self._locked = session, upto
+        self._session, self._locked, self._whole = session, upto, whole
 
     def postings(self, ns: int, matches: Sequence[Match], limit: int) -> list[Seqs]:
-        return _Search(self._session, ns, matches, limit).answers()
+        return _Search(self._session, ns, matches, limit, self._whole).answers()
 
     def unheard(self, ns: int, words: Iterable[str]) -> set[str]:
         terms = cutter.cut(words)
@@ -356,8 +358,10 @@ def _entries(body: bytes) -> NDArray[np.uint16]:
 class _Search:
     """Several expressions looked up in one round trip, plus others for phrases and prefixes."""
 
-    def __init__(self, session: Session, ns: int, matches: Sequence[Match], limit: int) -> None:
-        self._session, self._ns, self._limit = session, ns, limit
+    def __init__(
+        self, session: Session, ns: int, matches: Sequence[Match], limit: int, read: Terms
+    ) -> None:
+        self._session, self._ns, self._limit, self._read = session, ns, limit, read
         self._matches = matches
         self._starts: dict[str, list[str]] = {}
 
@@ -366,11 +370,21 @@ class _Search:
         whole: set[str] = set()
         for match in self._matches:
             self._collect(match, newest, whole, plain=True)
-        asked = (self._ns, sorted(newest | whole), self._limit, sorted(whole))
         self._blocks: dict[str, dict[int, bytes]] = defaultdict(dict)
-        if newest or whole:
-            for term, block, body in self._session.execute(_FETCH, asked):
+        asked = []
+        for term in sorted(newest | whole):
+            if (known := self._read.get((self._ns, term))) is None:
+                asked.append(term)
+            else:
+                self._blocks[term] = known
+        if asked:
+            values = (self._ns, asked, self._limit, sorted(whole.intersection(asked)))
+            for term, block, body in self._session.execute(_FETCH, values):
                 self._blocks[term][block] = body
+        for term in asked:
+            size = sum(map(len, self._blocks[term].values())) // 2
+            if term in whole or size < self._limit:  # else there may be older blocks
+                self._read[self._ns, term] = self._blocks[term]
         return [self._found(match)[-self._limit :] for match in self._matches]
 
     def _collect(self, match: Match, newest: set[str], whole: set[str], *, plain: bool) -> None:

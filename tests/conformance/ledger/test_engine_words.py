@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from memento.ledger import memories
 from memento.ledger.match import All, Any, In, Phrase, Start, Word
 from memento.ledger.rows import columns_of, docid_of
-from memento.text.words import columns
+from memento.text.words import Columns, columns
 
 LARGE = 1_100
 """Rows that every engine indexes at once."""
@@ -149,6 +149,20 @@ class TestPostings:
         bench.add(*(f"tea {n}" for n in range(5)))
         bench.index()
         assert bench.find(Word("tea"), limit=limit) == [1, 2, 3, 4, 5][-limit:]
+
+    def test_what_one_snapshot_read_before_is_no_less(self, bench):
+        """Each look gets as many as it asks for, whatever an earlier one got."""
+        far = (1, 5_000, 9_000)
+        documents = [(docid_of(bench.ns, seq), Columns("", "tea", "cup")) for seq in far]
+        bench.ledger.write(lambda s: s.words.index_next(bench.ns, documents))
+
+        def looks(words):
+            asked = [(Word("tea"), 1), (Word("tea"), 9), (Word("tea"), 2), (Word("cup"), 9)]
+            asked += [(In("head", Word("tea")), 2), (In("head", Word("cup")), 9)]
+            return [words.postings(bench.ns, [one], limit)[0].tolist() for one, limit in asked]
+
+        every = [*far]
+        assert bench.words(looks) == [every[-1:], every, every[-2:], every, every[-2:], []]
 
     def test_a_namespace_knows_its_own(self, shelf):
         """A neighbour's words are not found, nor do they use up the limit."""
