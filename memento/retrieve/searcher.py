@@ -404,6 +404,12 @@ class Searcher:
             )
         )
 
+    def ahead(self, connection: Session, ns: int) -> None:
+        """Announce what a search of a namespace will ask, if anything was written since the last."""
+        held, moment = self._kept.hold((ns, ())), self._ledger.moment()
+        if held.followed is None or held.followed.moment != moment:
+            self._announce(connection, ns, held)
+
     def _near(
         self,
         source: LedgerSource,
@@ -480,6 +486,17 @@ class Searcher:
 
         Both are read at one moment: the vector of a row not known yet would be lost.
         """
+        self._announce(connection, ns, held)
+        came = newest(connection, KIND, ns)
+        held.rev, edition = self._follow_rows(connection, ns, held, came.rev)
+        if not held.shown:  # usage by the owner is not shown to others
+            held.strengths.follow(connection, ns, came.used)
+        self._by_vector.follow(connection, ns, held, model, came.facts)
+        linked = linked_in(connection, ns, flagged=came.flagged, succeeded=came.succeeded)
+        return (held.rev, edition), linked
+
+    def _announce(self, connection: Session, ns: int, held: Held) -> None:
+        """Announce what `_follow_all` asks."""
         if rev := held.rev:
             connection.ahead(
                 lambda c: newest(c, KIND, ns),
@@ -488,13 +505,6 @@ class Searcher:
                 lambda c: past.erased_since(c, ns, rev),
             )
             self._tail.ahead(connection, ns)
-        came = newest(connection, KIND, ns)
-        held.rev, edition = self._follow_rows(connection, ns, held, came.rev)
-        if not held.shown:  # usage by the owner is not shown to others
-            held.strengths.follow(connection, ns, came.used)
-        self._by_vector.follow(connection, ns, held, model, came.facts)
-        linked = linked_in(connection, ns, flagged=came.flagged, succeeded=came.succeeded)
-        return (held.rev, edition), linked
 
     def _follow_rows(self, connection: Session, ns: int, held: Held, rev: int) -> tuple[int, int]:
         """Read the new and changed rows.

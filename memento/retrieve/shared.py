@@ -55,6 +55,8 @@ def _answer(
 ) -> Retrieval:
     began, (ns, labels) = time.perf_counter(), place
     request = replace(request, asker=ns)
+    if not ledger.in_file:
+        ledger.read(lambda c: searcher.ahead(c, ns), space=ns)
     own, shown = ledger.read(lambda c: _asked(c, ns, request), space=ns)
     found = searcher.search(ns, labels, own)
     asked = of_shared(request) if shared and shown else None

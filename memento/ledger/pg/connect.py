@@ -120,14 +120,13 @@ class PgSession:
         asked = _Asked(statement, parameters)
         if not statement.startswith("SELECT"):
             self._forget_early()
-        elif self._queue:
+        cursor = self._take_early(asked)
+        if cursor is None and self._queue:
             self._ask_all(asked)
-        cursor = next((cursor for one, cursor in self._early if one == asked), None)
+            cursor = self._take_early(asked)
         if cursor is None:
             cursor = self.connection.execute(prepared(statement), parameters or None)
             self._answers.append(cursor)
-        else:
-            self._early.remove((asked, cursor))
         return _Answer(cursor)
 
     def executemany(self, statement: str, parameters: Iterable[Any], /) -> Answer:
@@ -142,7 +141,8 @@ class PgSession:
             try:
                 ask(_Listening(self.connection, self._upto))
             except _AskedError as heard:
-                self._queue.append(heard.asked)
+                if heard.asked not in (*self._queue, *(one for one, _ in self._early)):
+                    self._queue.append(heard.asked)
 
     def _ask_all(self, asked: _Asked) -> None:
         """Execute a statement and those that were announced, in one message."""
@@ -152,6 +152,14 @@ class PgSession:
                 cursor = self.connection.execute(prepared(one.statement), one.parameters or None)
                 self._answers.append(cursor)
                 self._early.append((one, cursor))
+
+    def _take_early(self, asked: _Asked) -> psycopg.Cursor[Any] | None:
+        """Return the answer to a statement that was announced, once."""
+        for at, (one, cursor) in enumerate(self._early):
+            if one == asked:
+                del self._early[at]
+                return cursor
+        return None
 
     def _forget_early(self) -> None:
         """Forget what a change may have made untrue."""

@@ -21,7 +21,7 @@ writer = pytest.importorskip("memento.ledger.pg.writer")
 STATEMENTS = 6
 """Of an ``add``: begin with its locks, look for new words, for a repeat and for the newest row,
 insert, and commit."""
-QUESTION = 6
+QUESTION = 5
 TOGETHER = STATEMENTS - 2
 """Of several: what is looked for is one message."""
 
@@ -168,8 +168,8 @@ def test_what_comes_while_a_write_waits_for_its_locks_is_of_that_write(memory, h
     assert len(groups) == 1
 
 
-def test_a_question_after_a_write_is_six_messages(memory, wire):
-    """It begins, asks who shares, what is new, for the words and for the rows, and ends."""
+def test_a_question_after_a_write_is_five_messages(memory, wire):
+    """It begins, asks what is new and who shares, for the words and for the rows, and ends."""
     for number in range(8):  # then every statement is prepared
         memory.add(f"the heron {number} in the garden")
         memory.retrieve("heron", record=False)
