@@ -405,7 +405,7 @@ class Searcher:
         )
 
     def ahead(self, connection: Session, ns: int) -> None:
-        """Announce what a search of a namespace will ask, if anything was written since the last."""
+        """Announce what a search will ask of a namespace that changed since the last one."""
         held, moment = self._kept.hold((ns, ())), self._ledger.moment()
         if held.followed is None or held.followed.moment != moment:
             self._announce(connection, ns, held)

@@ -50,7 +50,7 @@ LONGEST_SCHEMA = 50
 """Bytes; PostgreSQL cuts names off at 63, and memento appends to this one."""
 
 _WRITTEN = "SELECT sum(n)::bigint FROM {}.written"
-_BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {}; SELECT ({}), ({})"
+_BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _HOLD_CLAIM = "SET LOCAL idle_in_transaction_session_timeout = '5min'"
 """So that a machine that is frozen does not keep its claims. It follows the claim, and ends its
 query, whose snapshot would otherwise keep ``VACUUM`` from what is erased in the meantime."""
@@ -97,7 +97,7 @@ class PgLedger:
         self._named = sql.Identifier(self._schema).as_string()
         self._home = at_home(self._schema)
         self._written = _WRITTEN.format(self._named)
-        self._begin_read = _BEGIN_READ.format(self._home, UNDER_WAY, self._written)
+        self._state = f"SELECT ({UNDER_WAY}), ({self._written})"
         self._renew()
         self._namespaces: dict[tuple[str, ...], int] = {}
         self._step_down = ""
@@ -135,14 +135,17 @@ class PgLedger:
             with self._lend() as connection:
                 session = PgSession(connection)
                 try:
-                    bounds = "" if space is None else f", {BY_INDEX}"
-                    if self._step_down and space is not None:
-                        session.space = space
-                        bounds += f", {tables.SEES.format(space)}; {self._step_down}"
-                    begun = connection.execute(self._begin_read + bounds)
-                    begun.nextset()
-                    begun.nextset()
-                    hides, session.written, *_ = begun.fetchone() or (None, 0)
+                    with connection.pipeline():  # one message, of statements that are prepared
+                        connection.execute(_BEGIN_READ)
+                        connection.execute(self._home)
+                        state = connection.execute(self._state)
+                        if space is not None:
+                            connection.execute(f"SELECT {BY_INDEX}")
+                        if self._step_down and space is not None:
+                            session.space = space
+                            connection.execute(f"SELECT {tables.SEES.format(space)}")
+                            connection.execute(self._step_down)
+                    hides, session.written = state.fetchone() or (None, 0)
                     if hides:
                         connection.execute(self._hide_erased)
                     self._local.session = session
