@@ -333,7 +333,14 @@ def loss_of(logits: torch.Tensor, classes: torch.Tensor, weights: torch.Tensor) 
 
 def built(source: Path, target: Path) -> Tagger:
     """Return the reader that is built in ``target``, with its integers as floats again."""
-    graph = onnx.load(target / "reader.onnx").graph
+    tagger = Tagger(source)
+    fill(tagger, target / "reader.onnx")
+    return tagger
+
+
+def fill(module: nn.Module, path: Path) -> None:
+    """Give a network with a ``bert`` and a head the weights of a built model."""
+    graph = onnx.load(path).graph
     held = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
     found = {
         "embeddings.position_embeddings.weight": held["positions"],
@@ -346,11 +353,11 @@ def built(source: Path, target: Path) -> Tagger:
         elif kind == "scale":
             found |= _dense(layer, (held[f"{layer}.weight"] * held[name]).T, held[f"{layer}.bias"])
     state = {f"bert.{name}": value for name, value in found.items()}
-    state |= {"head.weight": held["head.weight"].T, "head.bias": held["head.bias"]}
-    tagger = Tagger(source)
+    own = module.state_dict()
+    if len(held["head.bias"]) == len(own["head.bias"]):  # else the head is for something else
+        state |= {"head.weight": held["head.weight"].T, "head.bias": held["head.bias"]}
     tensors = {name: torch.from_numpy(np.array(one, np.float32)) for name, one in state.items()}
-    tagger.load_state_dict(tagger.state_dict() | tensors)  # the words are those of the source
-    return tagger
+    module.load_state_dict(own | tensors)  # the words are those of the source
 
 
 def _dense(layer: str, weight: Any, bias: Any) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import threading
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
 onnxruntime reads it on import. Source: Privacy.md in the onnxruntime package."""
 REPAIR = (
     "reinstall agent-memento, or build the folder with scripts/build_minilm.py (the readers: "
-    "scripts/train_reader.py and scripts/train_changes.py)"
+    "scripts/train_reader.py, train_slots.py and train_changes.py)"
 )
 
 
@@ -97,6 +98,19 @@ class OnnxModel:
                 f"{self._folder}: the installed onnxruntime or tokenizers cannot load the model "
                 f"({error}); upgrade them, or choose another embedder"
             ) from error
+
+
+def packaged(manifest: Path) -> tuple[dict[str, Any], OnnxModel]:
+    """Return a manifest of the package, and the model of the same name beside it.
+
+    Raises:
+        EmbedderError: If the manifest is missing or damaged.
+    """
+    try:
+        said = json.loads(manifest.read_text(encoding="utf-8"))
+        return said, OnnxModel(manifest.parent, dict(said["sha256"]), f"{manifest.stem}.onnx", 1)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise EmbedderError(f"{manifest}: cannot be read ({error}); {REPAIR}") from error
 
 
 @cache

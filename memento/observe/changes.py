@@ -8,13 +8,11 @@ It shares the word embeddings and the tokenizer of the default embedder.
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from math import exp
 
 from memento.embed.onnx import MINILM
-from memento.embed.session import REPAIR, OnnxModel
-from memento.errors import EmbedderError
+from memento.embed.session import OnnxModel, packaged
 
 MANIFEST = MINILM / "changes.json"
 STATEMENT_TOKENS = 64
@@ -54,8 +52,4 @@ class ChangeReader:
 
 @cache
 def _loaded() -> ChangeReader:
-    try:
-        manifest = json.loads(MANIFEST.read_text(encoding="utf-8"))
-        return ChangeReader(OnnxModel(MINILM, manifest["sha256"], "changes.onnx", 1))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise EmbedderError(f"{MANIFEST}: cannot be read ({error}); {REPAIR}") from error
+    return ChangeReader(packaged(MANIFEST)[1])

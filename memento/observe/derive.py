@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
 from memento.observe.nouns import KIN
+from memento.observe.personal import SLOTS, Personal, is_told
 from memento.observe.signals import Candidate, Signal
-from memento.observe.slots import Slot, slot_of
+from memento.observe.slots import Slot, slot_of, told
 from memento.observe.wording import condition_of, quoted, stands_alone, without_lead
 from memento.text.when import Period, ahead
 from memento.types import Kind
@@ -53,6 +54,7 @@ class Lesson:
         ends_at: When a plan is over, or None.
         scope: Scope in which it applies.
         tags: Labels.
+        ended: What of the user it says to hold no longer, or None.
         quotes: Whether the text holds words of what it answers.
         signal: Class of the memory: that of the sentence, but ``identity`` for what an agent must
             know about its user in every conversation.
@@ -68,6 +70,7 @@ class Lesson:
     scope: str
     tags: tuple[str, ...]
     signal: Signal
+    ended: Personal | None = None
     quotes: bool = False
 
 
@@ -87,13 +90,15 @@ def derive(
         return None
     plain = without_lead(candidate.text)
     correction = signal is Signal.CORRECTION
-    slot = slot_of(candidate.text, signal)
+    facts = told(candidate.text)
+    slot = slot_of(candidate.text, signal, facts)
+    ended = next((one for one in facts if one.ended and is_told(one)), None)
     if correction and slot is None:
         slot = _slot_told_anew(plain)
     kind = kind_of_correction(plain, slot) if correction else KINDS[signal]
     if kind is Kind.PLAN and _YEARLY.search(plain):
         kind = Kind.FACT  # it recurs, so it is never due or over
-    standing = standing_of(plain, signal, slot)
+    standing = Signal.IDENTITY if ended else standing_of(plain, signal, slot)
     leans = slot is None and not stands_alone(plain, correction=correction)
     text = quoted(plain, answered) if answered and leans and kind is not Kind.RULE else plain
     due_at, ends_at = dates_of(plain, said_at) if kind is Kind.PLAN else (None, None)
@@ -109,6 +114,7 @@ def derive(
         scope=_scope(plain, scope, slot, standing, kind),
         tags=tuple(name for name, on in _tags(signal) if on),
         signal=standing,
+        ended=ended,
     )
 
 
@@ -126,8 +132,11 @@ def standing_of(plain: str, signal: Signal, slot: Slot | None) -> Signal:
     if signal not in (Signal.FACT, Signal.RELATION):
         return signal
     mine, _, noun = ("", "", "") if slot is None else slot.key.partition("/")
-    lasting = slot is not None and mine == "user" and (slot.single or noun in KIN)
+    lasting = slot is not None and mine == "user" and (slot.single or noun in _OF_PERSONS)
     return Signal.IDENTITY if lasting or _HEALTH.search(plain) else signal
+
+
+_OF_PERSONS = frozenset((*KIN, *SLOTS))
 
 
 def _tags(signal: Signal) -> tuple[tuple[str, bool], ...]:

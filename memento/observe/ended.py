@@ -120,24 +120,6 @@ _TOLD_WHEN = re.compile(
     r"|in (?:jan|febr|mar|apr|ma|jun|jul|aug|sept|oct|nov|dec)[a-z]{0,6})$",
     re.IGNORECASE,
 )
-_STATES = (
-    (
-        re.compile(r"(?:i|we)\b.{0,20}\b(?:divorced|separated|split up|broke up)$", re.IGNORECASE),
-        re.compile(
-            r"^(?:(?:i|we)(?:'m|'re| am| are) (?:married|engaged)"
-            r"|my (?:husband|wife|(?:girl|boy)friend|partner|fianc[ée]e?)(?: is|'s))\b",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        re.compile(
-            r"(?:i|we)\b.{0,20}\b(?:quit(?: my job)?|resigned|fired|laid off|retired)$",
-            re.IGNORECASE,
-        ),
-        re.compile(r"^(?:i work (?:at|for|as)|my (?:job|employer) is)\b", re.IGNORECASE),
-    ),
-)
-"""What people say who left a state, and who are in it."""
 _LITTLE = frozenset(
     """it that i we you my your our his her got wrong no not instead of than rather from to use at
     on in and meant""".split()  # noqa: SIM905 - words read better as one text
@@ -192,8 +174,6 @@ def retracts(new: str, old: str, *, value: str | None = None) -> bool:
     plain = _TOLD_WHEN.sub("", plain)
     denies = value is not None or _DENIES.search(new.replace("n't", " not"))
     if denies and _denies(_TURNS_OUT.sub("", plain), old):
-        return True
-    if any(over.match(plain) and was.search(old) for over, was in _STATES):
         return True
     if any(_is_about(old, plain, said) for one in _CORRECTED if (said := one.match(plain))):
         return True

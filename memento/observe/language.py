@@ -29,7 +29,8 @@ _COMMON = frozenset(
     at for with from by about this that these those what which who when where why how can could
     will would should may might must please never always use there here up out so very just like
     want need than then them me us it's that's let's we're isn't can't won't as any some all
-    only now new get keep stop make know think say said tell ask""".split()  # noqa: SIM905 - words read better as one text
+    only now new get keep stop make know think say said tell ask im ive id theyre thats whats dont
+    doesnt didnt isnt wasnt cant wont couldnt btw pls""".split()  # noqa: SIM905 - words read better as one text
 )
 
 

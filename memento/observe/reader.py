@@ -8,7 +8,6 @@ it. English only; the other languages have cue tables.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from memento.embed.onnx import MINILM
-from memento.embed.session import REPAIR, OnnxModel
+from memento.embed.session import REPAIR, OnnxModel, packaged
 from memento.errors import EmbedderError
 from memento.observe.signals import Signal, Span
 from memento.observe.split import all_sentences
@@ -215,10 +214,8 @@ def _ends(offsets: list[tuple[int, int]], text: str, at: int) -> bool:
 
 @cache
 def _loaded() -> Reader:
+    manifest, model = packaged(MANIFEST)
     try:
-        manifest = json.loads(MANIFEST.read_text(encoding="utf-8"))
-        classes = tuple(map(Signal, manifest["classes"]))
-        model = OnnxModel(MINILM, manifest["sha256"], "reader.onnx", 1)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return Reader(model, tuple(map(Signal, manifest["classes"])))
+    except (ValueError, KeyError, TypeError) as error:
         raise EmbedderError(f"{MANIFEST}: cannot be read ({error}); {REPAIR}") from error
-    return Reader(model, classes)

@@ -1,9 +1,10 @@
-"""Which slot a statement fills, and with which value; most fill none. Pure.
+"""Which slot a statement fills, and with which value; most fill none. Pure but for ``told``.
 
 Tried in this order: the forms of ``slots.toml`` ("my name is ..."), the sets of ``choices.toml``
-("use uv, not pip"), then "my X is Y" for things of which people have one. Matters with several
-values at a time, such as allergies or languages spoken, have no slot. No slot is better than a
-wrong one, which would hide what still holds.
+("use uv, not pip"), what the reader tells about the speaker (``personal``), where the caller has
+asked it, then "my X is Y" for things of which people have one. Matters with several values at a
+time, such as allergies or languages spoken, have no slot. No slot is better than a wrong one, which
+would hide what still holds.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from memento.observe.language import ENGLISH, recognise
 from memento.observe.nouns import KIN, OCCUPATIONS, OURS, PLACES, POSSESSIONS, TONGUES
+from memento.observe.personal import SURE_AT, Personal, is_told
 from memento.observe.signals import Signal
 from memento.observe.wording import condition_of, labelled, without_condition, without_lead
 
@@ -51,32 +54,38 @@ _DEMONYM = re.compile(r"(?:ian|ish|ese|ean|ch|man|ss)$")
 _TYPED = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "\u00a0": " "})  # noqa: RUF001 - real quotation marks
 
 
-def slot_of(text: str, signal: Signal) -> Slot | None:
+def slot_of(text: str, signal: Signal, facts: Sequence[Personal] = ()) -> Slot | None:
     """Return the slot that a statement fills, or None if it fills none or that is in doubt.
 
     Args:
         text: One statement, as said.
         signal: Its class.
+        facts: What the reader tells about its speaker, the surest first.
 
     >>> slot_of("Please use tabs.", Signal.RULE)
     Slot(key='style/indent', value='tabs', single=True)
     >>> slot_of("I'm allergic to nuts.", Signal.FACT) is None
     True
     """
-    return next(_slots_of(text, (signal,)), None)
+    return next(_slots_of(text, (signal,), facts), None)
 
 
-def _slots_of(text: str, signals: Iterable[Signal]) -> Iterator[Slot]:
+def _slots_of(
+    text: str, signals: Iterable[Signal], facts: Sequence[Personal] = ()
+) -> Iterator[Slot]:
     plain = labelled(without_lead(text.translate(_TYPED)).strip())
     plain = _FROM_NOW_ON.sub("", plain.rstrip(".!;: ")).rstrip(".!;:, ")
     if "?" in plain or _HEARSAY.search(plain):
+        for signal in signals:
+            if signal in _FILLING and (found := _of_person(plain, signal, facts)) is not None:
+                yield found
         return
     body = without_condition(plain)
     near = _near(body)
     for signal in signals:
         if signal in _FILLING:
             found = _of_form(body, signal) or _of_choice(near, body, signal)
-            found = found or _of_thing(body, signal)
+            found = found or _of_person(body, signal, facts) or _of_thing(body, signal)
             if found is not None:
                 yield _qualified(found, plain)
 
@@ -93,13 +102,52 @@ def slot_under(text: str, signal: Signal, condition: str | None) -> Slot | None:
     return next(slots_under(text, (signal,), condition), None)
 
 
-def slots_under(text: str, signals: Iterable[Signal], condition: str | None) -> Iterator[Slot]:
+def slots_under(
+    text: str,
+    signals: Iterable[Signal],
+    condition: str | None,
+    facts: Sequence[Personal] = (),
+) -> Iterator[Slot]:
     """Yield the slots of a statement that may be of several classes, in the order of these."""
-    for slot in _slots_of(text, signals):
+    for slot in _slots_of(text, signals, facts):
         if condition is None or condition_of(text) is not None:
             yield slot
         else:
             yield replace(slot, key=f"{slot.key}@{slug(condition)}")
+
+
+def told(text: str) -> tuple[Personal, ...]:
+    """Return what a statement settles about its speaker, the surest first.
+
+    At most one value of each slot, and at most one end.
+
+    Raises:
+        EmbedderError: If a file of the model is missing or damaged.
+    """
+    if recognise(text) != ENGLISH:
+        return ()
+    from memento.observe.slot_reader import SlotReader  # noqa: PLC0415 - importing loads numpy
+
+    return SlotReader.load().read(text)
+
+
+_SEVERAL = frozenset({"diet", "language"})
+"""Slots of which a person may have several values, whatever the reader is sure of."""
+
+
+def _of_person(plain: str, signal: Signal, facts: Sequence[Personal]) -> Slot | None:
+    """Return the slot that the reader is surest of.
+
+    In doubt the value replaces no other, nor does a rule: "Call me Sam" leaves "I'm Samuel".
+    """
+    one = next((one for one in facts if not one.ended and is_told(one)), None)
+    if one is None:
+        return None
+    key, (_, _, rest) = f"user/{one.slot}", plain.partition(one.words)
+    sane = key not in _SANE or _SANE[key](one.words, plain)
+    sure = one.probability >= SURE_AT and sane and not _OF_ANOTHER.match(rest)
+    single = sure and one.slot not in _SEVERAL and signal is not Signal.RULE
+    return Slot(key, " ".join(one.words.casefold().split()), single)
 
 
 _FROM_NOW_ON = re.compile(

@@ -28,9 +28,11 @@ from memento.ledger.contract import Work
 from memento.ledger.rows import LOCKS, Row, content_hash, is_sound
 from memento.observe.derive import Lesson
 from memento.observe.ended import retracts
+from memento.observe.personal import Personal
 from memento.observe.signals import Signal
-from memento.observe.slots import slot_under, slots_under
+from memento.observe.slots import slots_under, told
 from memento.text.opposed import adds_nothing, opposed, repeats
+from memento.text.words import words
 from memento.types import Event, Kind, Trust
 from memento.write import slots
 from memento.write.remember import remember
@@ -70,16 +72,16 @@ def judge(work: Work, lesson: Lesson, others: Iterable[str]) -> Verdict:
     if lesson.slot is not None and key is not None:
         holder = slot_rows.holder_of(work.db, work.ns, (key, lesson.scope))
         if holder is None or not _is_open(work, holder):
-            return _without_slot(lesson, rows, key)
+            return _without_slot(work, lesson, rows, key)
         if _has_value(holder, lesson) and (_vouches(holder, lesson) or holder.pinned & LOCKS):
             return Verdict(repeats=holder, key=key)
         if holder.pinned & LOCKS:
             return Verdict(contradicts=(holder,))
-        if lesson.slot.single:
+        if lesson.slot.single and value_of(holder) != lesson.slot.value:
             return Verdict(replaces=holder, key=key)
         rows = [holder, *(row for row in rows if row.docid != holder.docid)]
-        return _without_slot(lesson, rows, None)
-    return _without_slot(lesson, rows, None)
+        return _without_slot(work, lesson, rows, None)
+    return _without_slot(work, lesson, rows, None)
 
 
 def _candidates(work: Work, ids: Iterable[str]) -> list[Row]:
@@ -114,7 +116,7 @@ def _has_value(row: Row, lesson: Lesson) -> bool:
     if not adds_nothing(lesson.text, row.text):
         return False
     signals = [Signal(row.signal)] if row.signal in tuple(Signal) else _USUAL
-    known = slots_under(row.text, signals, row.condition)
+    known = slots_under(row.text, signals, row.condition, _told(row))
     return slot is not None and any(
         (other.key, other.value) == (slot.key, slot.value) for other in known
     )
@@ -123,17 +125,37 @@ def _has_value(row: Row, lesson: Lesson) -> bool:
 def value_of(row: Row) -> str | None:
     """Return the value that a memory gives its slot, folded; None if it fills none."""
     signal = Signal(row.signal) if row.signal in tuple(Signal) else Signal.FACT
-    slot = slot_under(row.text, signal, row.condition) if row.key else None
+    if not row.key:
+        return None
+    slot = next(slots_under(row.text, (signal,), row.condition, _told(row)), None)
     return None if slot is None else slot.value
 
 
-def _without_slot(lesson: Lesson, rows: Sequence[Row], key: str | None) -> Verdict:
+def _told(row: Row) -> Sequence[Personal]:
+    """Return what the reader tells about the speaker of a memory that holds a slot of theirs."""
+    return told(row.text) if row.key and row.key.startswith("user/") else ()
+
+
+def _ended_by(work: Work, lesson: Lesson) -> Row | None:
+    """Return the holder of the user's slot whose value a lesson ends."""
+    if lesson.ended is None:
+        return None
+    place = f"user/{lesson.ended.slot}", lesson.scope
+    holder = slot_rows.holder_of(work.db, work.ns, place)
+    if holder is None or not _is_open(work, holder) or holder.pinned & LOCKS:
+        return None
+    return holder if {*words(lesson.ended.words)} <= {*words(holder.text)} else None
+
+
+def _without_slot(work: Work, lesson: Lesson, rows: Sequence[Row], key: str | None) -> Verdict:
     """Compare a lesson with the memories that may be about the same."""
     same = next((row for row in rows if _says_the_same(row, lesson)), None)
     if same is not None and (key is None or same.key == key):
         if _vouches(same, lesson) or same.pinned & LOCKS:
             return Verdict(repeats=same, key=key)
         return Verdict(replaces=same, key=key)
+    if (over := _ended_by(work, lesson)) is not None:
+        return Verdict(replaces=over, key=key or over.key)
     said = lesson.candidate.span.text
     ended = [row for row in rows if retracts(said, row.text, value=_value_of_user(row))]
     if len(ended) == 1 and not ended[0].pinned & LOCKS:

@@ -84,20 +84,6 @@ def test_an_end_names_what_ended(new, old, ends):
     assert retracts(new, old) is ends
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("I'm married to Tom.", "We got divorced in May."),
-        ("My wife is Elif.", "We split up last month."),
-        ("I work for the council.", "I quit my job."),
-    ],
-)
-def test_a_state_ends_without_being_named(old, new):
-    """Who is divorced is no longer married; of somebody else it says nothing."""
-    assert retracts(new, old)
-    assert not retracts(new.replace("We", "They").replace("I ", "Tom "), old)
-
-
 def test_a_plain_not_takes_back_the_value_of_a_slot_only(memory, hearing):
     """What ended stays for questions about the past, and leaves the head of the policy."""
     hearing.knows("My name is Bob.", "identity")

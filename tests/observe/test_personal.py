@@ -1,0 +1,224 @@
+"""What a statement settles about its speaker: words, ends, and what they do to a slot."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memento import MemoryManager
+from memento.embed.onnx import MINILM
+from memento.errors import EmbedderError
+from memento.observe import slot_reader, slots
+from memento.observe.personal import SLOTS, SURE_AT, TOLD_AT, Personal
+from memento.observe.signals import Signal
+from memento.observe.slot_reader import SlotReader, found_in
+
+ENDED = len(SLOTS)
+"""Columns of values before those of what no longer holds."""
+
+
+def told(text, *said, first=()):
+    """Read a text in which some pieces have a column and a chance; tokens have three letters."""
+    places = [one.span() for one in re.finditer(r"\w{1,3}|[^\w\s]", text)]
+    chances = np.full((1 + len(places), 1 + 2 * ENDED), 1e-6, np.float32)
+    for piece, column, chance in said:
+        start = text.index(piece)
+        for at, (begin, end) in enumerate(places, 1):
+            if start <= begin and end <= start + len(piece):
+                chances[at, column] = chance
+    for column, chance in first:
+        chances[0, column] = chance
+    chances[:, 0] = 1 - chances[:, 1:].sum(axis=1)
+    return found_in(text, places, np.log(chances))
+
+
+HOME, EMPLOYER = 1 + SLOTS.index("home"), 1 + SLOTS.index("employer")
+
+
+def test_a_value_is_whole_words_however_few_tokens_are_sure():
+    """The model cuts words into pieces, of which it may know one alone."""
+    found = told("I live in Reykjavik, mostly.", ("Rey", HOME, 0.9))
+    assert found == [Personal("home", "Reykjavik", pytest.approx(0.9))]
+
+
+def test_the_surest_comes_first_and_each_slot_has_one_value():
+    """Of several homes the surest is taken."""
+    text = "Oslo or Bergen, and I work at Acme"
+    found = told(text, ("Oslo", HOME, 0.5), ("Bergen", HOME, 0.8), ("Acme", EMPLOYER, 0.95))
+    assert [(one.slot, one.words) for one in found] == [("employer", "Acme"), ("home", "Bergen")]
+
+
+def test_an_end_may_name_nothing():
+    """Then the token before all words stands for it."""
+    found = told("I lost my job", first=[(ENDED + EMPLOYER, 0.9)])
+    assert found == [Personal("employer", "", pytest.approx(0.9), ended=True)]
+
+
+def test_a_value_without_words_is_none():
+    """A mark or nothing at all fills no slot."""
+    assert told("home: ...", (":", HOME, 0.9)) == []
+    assert told("") == []
+
+
+@given(st.text(alphabet="ab ,.'\n", max_size=40), st.integers(0, 40), st.floats(0.01, 0.99))
+def test_the_words_are_words_of_the_message(text, at, chance):
+    """Whichever part is taken for a value."""
+    piece = text[at : at + 5]
+    for one in told(text, (piece, HOME, chance)):
+        assert one.words.split()
+        assert all(word in text for word in one.words.split())
+
+
+@pytest.mark.parametrize("text", ["", "Ich wohne in Köln.", "我住在杭州", "…"])
+def test_other_languages_are_left_to_their_forms(text):
+    """The reader knows English alone."""
+    assert slots.told(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("probability", "single"), [(TOLD_AT - 0.01, None), (TOLD_AT, False), (SURE_AT, True)]
+)
+def test_only_a_sure_value_replaces_another(probability, single):
+    """One that is told, but not for sure, fills an empty slot."""
+    slot = slots.slot_of("us lot at Acme", Signal.FACT, [Personal("employer", "Acme", probability)])
+    assert (slot and slot.single) is single
+    assert slot is None or (slot.key, slot.value) == ("user/employer", "acme")
+
+
+def test_one_diet_replaces_no_other():
+    """Nobody who is vegan stops when they also avoid gluten."""
+    slot = slots.slot_of("no gluten for me", Signal.FACT, [Personal("diet", "no gluten", 0.99)])
+    assert slot is not None
+    assert not slot.single
+
+
+# Told in passing, in the ways of strangers; each is clear to whoever reads it.
+TOLD = {
+    "my name is ada": ("name", "ada"),
+    "hey, it's Marisol here": ("name", "Marisol"),
+    "moved to porto last month, still unpacking": ("home", "porto"),
+    "based in Leeds these days": ("home", "Leeds"),
+    "started at Northwind on monday, onboarding all week": ("employer", "Northwind"),
+    "speaking as a paramedic, that's too long to wait": ("job", "paramedic"),
+    "my bday is may 3": ("birthday", "may 3"),
+    "turned 41 yesterday and felt it": ("age", "41"),
+    "im vegan btw": ("diet", "vegan"),
+    "my husband Sigurd built the whole kitchen himself": ("partner", "Sigurd"),
+}
+
+
+@pytest.mark.parametrize(("said", "wanted"), TOLD.items(), ids=TOLD)
+def test_what_people_say_in_passing_is_read(said, wanted):
+    """Whatever the form of the sentence."""
+    best = slots.told(said)[0]
+    assert (best.slot, best.words, best.ended) == (*wanted, False)
+    assert best.probability >= TOLD_AT
+
+
+NOT_TOLD = [
+    "my sister lives in Porto", "we deploy to Frankfurt on fridays", "set name = 'Bob' in the test",
+    "the new intern is called Ada", "thinking of moving to Porto some day", "im starving",
+    "Acme is our biggest client", "book a table for two at Marco's", "can you fix the login page?",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("said", NOT_TOLD)
+def test_what_is_said_of_others_is_not_told(said):
+    """Nor what is planned, asked or made up."""
+    assert [one for one in slots.told(said) if one.probability >= TOLD_AT] == []
+
+
+@pytest.fixture
+def memory(tmp_path):
+    """Open a store without an embedder."""
+    with MemoryManager(tmp_path, embedder=None) as memory:
+        yield memory
+
+
+@pytest.mark.parametrize(
+    ("first", "said", "key"),
+    [
+        ("I work at Siemens.", "I quit my job at Siemens.", "user/employer"),
+        ("I work at Siemens.", "Siemens let me go in march.", "user/employer"),
+        ("My name is Petra.", "I'm Alex now, not Petra.", "user/name"),
+        ("I live in Ghent.", "moved to porto last month", "user/home"),
+    ],
+)
+def test_what_ends_or_changes_a_fact_takes_its_slot(memory, first, said, key):
+    """And `undo` brings the earlier one back."""
+    memory.observe(first, session="a")
+    assert memory.value(key).text == first
+    seen = memory.observe(said, session="b")
+    assert memory.value(key).text.rstrip(".") == said.rstrip(".")
+    memory.undo(seen.change)
+    assert memory.value(key).text == first
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [
+        ("I'm married to Tom.", "We got divorced in May.", "user/partner"),
+        ("My wife is Elif.", "We split up last month.", "user/partner"),
+        ("I work for the council.", "I quit my job.", "user/employer"),
+    ],
+)
+def test_a_state_ends_without_being_named(memory, old, new, key):
+    """Who is divorced is no longer married; of somebody else it says nothing."""
+    memory.observe(old, session="a")
+    memory.observe(new.replace("We", "They").replace("I ", "Tom "), session="b")
+    assert memory.value(key).text == old
+    memory.observe(new, session="c")
+    assert memory.value(key).text == new
+
+
+def test_an_end_of_something_else_leaves_the_slot(memory):
+    """A denied name that is not the user's takes nothing back."""
+    memory.observe("My name is Alexandra.", session="a")
+    memory.observe("My name isn't Bob.", session="b")
+    assert memory.value("user/name").text == "My name is Alexandra."
+
+
+def test_more_about_the_same_value_hides_nothing(memory):
+    """Both are shown, and the first keeps the slot."""
+    memory.observe("I live in Porto.", session="a")
+    memory.observe("I live in Porto with two loud dogs.", session="b")
+    assert {one.text for one in memory.list()} >= {
+        "I live in Porto.", "I live in Porto with two loud dogs."
+    }  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Read a copy of the packaged model, which a test may damage."""
+    copied = Path(shutil.copytree(MINILM, tmp_path / "minilm"))
+    monkeypatch.setattr(slot_reader, "MANIFEST", copied / "slots.json")
+    monkeypatch.setattr(slot_reader, "_loaded", slot_reader._loaded.__wrapped__)
+    return copied
+
+
+@pytest.mark.parametrize(
+    "content", [None, "", "[]", "{}", '{"sha256": {}}', '{"slots": ["x"], "sha256": {}}']
+)
+def test_a_damaged_manifest_names_the_repair(folder, content):
+    """And a manifest of another version."""
+    (folder / "slots.json").unlink()
+    if content is not None:
+        (folder / "slots.json").write_text(content)
+    with pytest.raises(EmbedderError, match="train_slots"):
+        SlotReader.load()
+
+
+def test_the_manifest_names_the_files_of_the_package():
+    """The words are those of the default embedder, so the file is small."""
+    manifest = json.loads(slot_reader.MANIFEST.read_text())
+    for name, digest in manifest["sha256"].items():
+        assert hashlib.sha256((MINILM / name).read_bytes()).hexdigest() == digest
+    assert (MINILM / "slots.onnx").stat().st_size < 15_000_000
