@@ -163,17 +163,17 @@ def test_what_ends_or_changes_a_fact_takes_its_slot(memory, first, said, key):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "key"),
+    ("old", "new", "others", "key"),
     [
-        ("I'm married to Tom.", "We got divorced in May.", "user/partner"),
-        ("My wife is Elif.", "We split up last month.", "user/partner"),
-        ("I work for the council.", "I quit my job.", "user/employer"),
+        ("I'm married to Tom.", "We got divorced in May.", "My parents divorced.", "user/partner"),
+        ("My wife is Elif.", "We split up last month.", "Ann and Bo broke up.", "user/partner"),
+        ("I work for the council.", "I quit my job.", "He quit his job.", "user/employer"),
     ],
 )
-def test_a_state_ends_without_being_named(memory, old, new, key):
+def test_a_state_ends_without_being_named(memory, old, new, others, key):
     """Who is divorced is no longer married; of somebody else it says nothing."""
     memory.observe(old, session="a")
-    memory.observe(new.replace("We", "They").replace("I ", "Tom "), session="b")
+    memory.observe(others, session="b")
     assert memory.value(key).text == old
     memory.observe(new, session="c")
     assert memory.value(key).text == new
