@@ -77,7 +77,8 @@ def judge(work: Work, lesson: Lesson, others: Iterable[str]) -> Verdict:
             return Verdict(repeats=holder, key=key)
         if holder.pinned & LOCKS:
             return Verdict(contradicts=(holder,))
-        if lesson.slot.single and value_of(holder) != lesson.slot.value:
+        other = value_of(holder) != lesson.slot.value or not _vouches(holder, lesson)
+        if lesson.slot.single and other:
             return Verdict(replaces=holder, key=key)
         rows = [holder, *(row for row in rows if row.docid != holder.docid)]
         return _without_slot(work, lesson, rows, None)

@@ -195,6 +195,13 @@ def test_more_about_the_same_value_hides_nothing(memory):
     }  # fmt: skip
 
 
+def test_the_users_word_takes_the_slot_from_an_agent(memory):
+    """Also if both give it the same value: the user vouches for theirs."""
+    memory.add("The user lives in Porto.", key="user/home", source="agent")
+    memory.observe("I live in Porto with two loud dogs.", session="a")
+    assert memory.value("user/home").text == "I live in Porto with two loud dogs."
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Read a copy of the packaged model, which a test may damage."""
