@@ -33,6 +33,9 @@ _COMMON = frozenset(
     doesnt didnt isnt wasnt cant wont couldnt btw pls""".split()  # noqa: SIM905 - words read better as one text
 )
 
+_IN_THE = re.compile(r"\b[Ii]m (?=[A-ZÄÖÜ])")
+"""The German word before a noun: "im Garten", not "im starving"."""
+
 
 def recognise(text: str) -> str:
     """Return the ISO 639-1 code of a text's language.
@@ -54,7 +57,7 @@ def recognise(text: str) -> str:
         if len(script.findall(text)) >= _SHARE * letters:
             return code
     spoken = [word.lower().replace("’", "'") for word in _WORD.findall(text)]  # noqa: RUF001 - as above
-    best, most = ENGLISH, sum(word in _COMMON for word in spoken)
+    best, most = ENGLISH, sum(word in _COMMON for word in spoken) - len(_IN_THE.findall(text))
     for code, common in _others():
         if (found := sum(word in common for word in spoken)) > most:
             best, most = code, found

@@ -77,7 +77,9 @@ def test_the_words_are_words_of_the_message(text, at, chance):
         assert all(word in text for word in one.words.split())
 
 
-@pytest.mark.parametrize("text", ["", "Ich wohne in Köln.", "我住在杭州", "…"])
+@pytest.mark.parametrize(
+    "text", ["", "Ich wohne in Köln.", "Im Garten.", "im Mai", "我住在杭州", "…"]
+)
 def test_other_languages_are_left_to_their_forms(text):
     """The reader knows English alone."""
     assert slots.told(text) == ()
