@@ -90,9 +90,11 @@ def derive(
         return None
     plain = without_lead(candidate.text)
     correction = signal is Signal.CORRECTION
-    facts = told(candidate.text)
+    facts = () if signal is Signal.RULE else told(candidate.text)
     slot = slot_of(candidate.text, signal, facts)
     ended = next((one for one in facts if one.ended and is_told(one)), None)
+    if signal in (Signal.RULE, Signal.PLAN):
+        ended = None
     if correction and slot is None:
         slot = _slot_told_anew(plain)
     kind = kind_of_correction(plain, slot) if correction else KINDS[signal]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -32,11 +32,13 @@ class Slot:
         key: Its name, such as ``user/editor`` or ``style/emoji@commit-messages``.
         value: The value, folded: two statements with equal values say the same.
         single: Whether the slot certainly has one value at a time, so that another one replaces it.
+        told: Whether the reader told it, and no form: it takes the slot and supersedes nothing.
     """
 
     key: str
     value: str
     single: bool
+    told: bool = field(default=False, repr=False)
 
 
 _CAPITAL = r"(?-i:[^\W\d_a-z][\w'-]*)"
@@ -76,16 +78,16 @@ def _slots_of(
     plain = labelled(without_lead(text.translate(_TYPED)).strip())
     plain = _FROM_NOW_ON.sub("", plain.rstrip(".!;: ")).rstrip(".!;:, ")
     if "?" in plain or _HEARSAY.search(plain):
-        for signal in signals:
-            if signal in _FILLING and (found := _of_person(plain, signal, facts)) is not None:
-                yield found
+        if (found := _of_person(plain, facts)) is not None and _STATING.intersection(signals):
+            yield found
         return
     body = without_condition(plain)
     near = _near(body)
     for signal in signals:
         if signal in _FILLING:
             found = _of_form(body, signal) or _of_choice(near, body, signal)
-            found = found or _of_person(body, signal, facts) or _of_thing(body, signal)
+            if found is None and signal in _STATING:
+                found = _of_person(body, facts) or _of_thing(body)
             if found is not None:
                 yield _qualified(found, plain)
 
@@ -135,19 +137,16 @@ _SEVERAL = frozenset({"diet", "language"})
 """Slots of which a person may have several values, whatever the reader is sure of."""
 
 
-def _of_person(plain: str, signal: Signal, facts: Sequence[Personal]) -> Slot | None:
-    """Return the slot that the reader is surest of.
-
-    In doubt the value replaces no other, nor does a rule: "Call me Sam" leaves "I'm Samuel".
-    """
+def _of_person(plain: str, facts: Sequence[Personal]) -> Slot | None:
+    """Return the slot that the reader is surest of; in doubt the value takes it from no other."""
     one = next((one for one in facts if not one.ended and is_told(one)), None)
     if one is None:
         return None
     key, (_, _, rest) = f"user/{one.slot}", plain.partition(one.words)
     sane = key not in _SANE or _SANE[key](one.words, plain)
     sure = one.probability >= SURE_AT and sane and not _OF_ANOTHER.match(rest)
-    single = sure and one.slot not in _SEVERAL and signal is not Signal.RULE
-    return Slot(key, " ".join(one.words.casefold().split()), single)
+    value = " ".join(one.words.casefold().split())
+    return Slot(key, value, single=sure and one.slot not in _SEVERAL, told=True)
 
 
 _FROM_NOW_ON = re.compile(
@@ -503,10 +502,8 @@ _STATING = frozenset(
 )
 
 
-def _of_thing(plain: str, signal: Signal) -> Slot | None:
+def _of_thing(plain: str) -> Slot | None:
     """Read "my X is Y" and its like; the value is what follows."""
-    if signal not in _STATING:
-        return None
     for prefix, pattern in (
         ("user", _IS_KIN),
         ("user", _OF_KIN),

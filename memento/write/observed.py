@@ -5,7 +5,9 @@ The first that applies (see `judge`):
 1. The same content, or the same value of the same slot and nothing more: the stored memory is
    reinforced. If an agent or a page wrote it, or the user states a rule and it is none, it is
    superseded or becomes the user's.
-2. Another value of a slot that has one value at a time: the present value is superseded.
+2. Another value of a slot that has one value at a time: the present value is superseded. If only
+   the reader tells that one of both fills the slot, or that the value has ended, the slot goes to
+   the new statement, and the former one stays without it.
 3. A statement that explicitly takes back exactly one other (``observe.ended``): that one is
    superseded. A correction of something that was not found is linked (``corrects``) to the
    assistant's turn that it answers.
@@ -19,7 +21,7 @@ The first that applies (see `judge`):
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memento.admit.draft import Entry
 from memento.admit.novelty import Novelty
@@ -28,9 +30,8 @@ from memento.ledger.contract import Work
 from memento.ledger.rows import LOCKS, Row, content_hash, is_sound
 from memento.observe.derive import Lesson
 from memento.observe.ended import retracts
-from memento.observe.personal import Personal
 from memento.observe.signals import Signal
-from memento.observe.slots import slots_under, told
+from memento.observe.slots import Slot, slot_under, slots_under, told
 from memento.text.opposed import adds_nothing, opposed, repeats
 from memento.text.words import words
 from memento.types import Event, Kind, Trust
@@ -53,6 +54,7 @@ class Verdict:
     Attributes:
         repeats: The memory that says the same, or None.
         replaces: The memory that it supersedes, or None.
+        displaces: The memory from which it takes the slot; it stays.
         contradicts: The memories that it contradicts; they stay.
         key: The slot that it fills, or None.
         unplaced: Whether it corrects something that was not found.
@@ -60,6 +62,7 @@ class Verdict:
 
     repeats: Row | None = None
     replaces: Row | None = None
+    displaces: Row | None = None
     contradicts: tuple[Row, ...] = ()
     key: str | None = None
     unplaced: bool = False
@@ -73,13 +76,17 @@ def judge(work: Work, lesson: Lesson, others: Iterable[str]) -> Verdict:
         holder = slot_rows.holder_of(work.db, work.ns, (key, lesson.scope))
         if holder is None or not _is_open(work, holder):
             return _without_slot(work, lesson, rows, key)
-        if _has_value(holder, lesson) and (_vouches(holder, lesson) or holder.pinned & LOCKS):
+        held = _slot_in(holder)
+        same = held is not None and held.value == lesson.slot.value
+        known = same and adds_nothing(lesson.text, holder.text)
+        if known and (_vouches(holder, lesson) or holder.pinned & LOCKS):
             return Verdict(repeats=holder, key=key)
         if holder.pinned & LOCKS:
             return Verdict(contradicts=(holder,))
-        other = value_of(holder) != lesson.slot.value or not _vouches(holder, lesson)
-        if lesson.slot.single and other:
-            return Verdict(replaces=holder, key=key)
+        if lesson.slot.single and not (same and _vouches(holder, lesson)):
+            verdict = Verdict(replaces=holder, key=key)
+            told_only = lesson.slot.told or (held is not None and held.told)
+            return replace(verdict, replaces=None, displaces=holder) if told_only else verdict
         rows = [holder, *(row for row in rows if row.docid != holder.docid)]
         return _without_slot(work, lesson, rows, None)
     return _without_slot(work, lesson, rows, None)
@@ -111,30 +118,19 @@ def _is_open(work: Work, row: Row) -> bool:
     return row.status in FOUND and is_sound(row) and holds(row, work.now)
 
 
-def _has_value(row: Row, lesson: Lesson) -> bool:
-    """Return whether the holder of the lesson's slot says all that the lesson says."""
-    slot = lesson.slot
-    if not adds_nothing(lesson.text, row.text):
-        return False
+def _slot_in(row: Row) -> Slot | None:
+    """Return the slot that a holder's text fills, by its form or as the reader tells."""
     signals = [Signal(row.signal)] if row.signal in tuple(Signal) else _USUAL
-    known = slots_under(row.text, signals, row.condition, _told(row))
-    return slot is not None and any(
-        (other.key, other.value) == (slot.key, slot.value) for other in known
-    )
+    facts = told(row.text) if row.key and row.key.startswith("user/") else ()
+    known = slots_under(row.text, signals, row.condition, facts)
+    return next((one for one in known if one.key == row.key), None)
 
 
 def value_of(row: Row) -> str | None:
-    """Return the value that a memory gives its slot, folded; None if it fills none."""
+    """Return the value that a memory gives its slot by its form, folded; None if it fills none."""
     signal = Signal(row.signal) if row.signal in tuple(Signal) else Signal.FACT
-    if not row.key:
-        return None
-    slot = next(slots_under(row.text, (signal,), row.condition, _told(row)), None)
+    slot = slot_under(row.text, signal, row.condition) if row.key else None
     return None if slot is None else slot.value
-
-
-def _told(row: Row) -> Sequence[Personal]:
-    """Return what the reader tells about the speaker of a memory that holds a slot of theirs."""
-    return told(row.text) if row.key and row.key.startswith("user/") else ()
 
 
 def _ended_by(work: Work, lesson: Lesson) -> Row | None:
@@ -155,12 +151,12 @@ def _without_slot(work: Work, lesson: Lesson, rows: Sequence[Row], key: str | No
         if _vouches(same, lesson) or same.pinned & LOCKS:
             return Verdict(repeats=same, key=key)
         return Verdict(replaces=same, key=key)
-    if (over := _ended_by(work, lesson)) is not None:
-        return Verdict(replaces=over, key=key or over.key)
     said = lesson.candidate.span.text
     ended = [row for row in rows if retracts(said, row.text, value=_value_of_user(row))]
     if len(ended) == 1 and not ended[0].pinned & LOCKS:
         return Verdict(replaces=ended[0], key=key or ended[0].key)
+    if (over := _ended_by(work, lesson)) is not None:
+        return Verdict(displaces=over, key=key or over.key)
     against = tuple(row for row in rows if _excludes(row, lesson))
     return Verdict(
         contradicts=against, key=key, unplaced=lesson.signal is Signal.CORRECTION and not against
@@ -203,6 +199,8 @@ def take(work: Work, lesson: Lesson, entry: Entry, verdict: Verdict) -> Row:
     if verdict.key != entry.row.key:
         entry.rekey(verdict.key)
     entry.by = Trust.USER  # the speaker, whomever they quote
+    if verdict.displaces is not None:
+        slots.rekey(work, memories.by_id(work.db, work.ns, verdict.displaces.id), None)
     (row,), _, _ = remember(work, [entry], _NOVELTY)
     old = verdict.replaces
     if old is not None and row.docid != old.docid and row.status in SLOT_HOLDING:
