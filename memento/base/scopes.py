@@ -79,7 +79,7 @@ def parse_scope(path: str, field: str = "scope") -> str:
     """
     if not isinstance(path, str):
         raise InvalidScope(field, f"{_shown(path)} is not a string")
-    if not path:  # nearly always
+    if type(path) is str and not path:  # nearly always; a class of its own may do anything
         return ""
     path = composed(path)
     trimmed = path.strip("/")
