@@ -95,8 +95,8 @@ def derive(
     ended = next((one for one in facts if one.ended and is_told(one)), None)
     if signal in (Signal.RULE, Signal.PLAN):
         ended = None
-    if correction and slot is None:
-        slot = _slot_told_anew(plain)
+    if correction and (slot is None or slot.told):
+        slot = _slot_told_anew(plain) or slot
     kind = kind_of_correction(plain, slot) if correction else KINDS[signal]
     if kind is Kind.PLAN and _YEARLY.search(plain):
         kind = Kind.FACT  # it recurs, so it is never due or over
