@@ -29,8 +29,6 @@ from memento import MemoryManager
 from memento.observe.personal import SLOTS
 
 SEALED = Path(__file__).parents[1] / "training" / "slots" / "sealed"
-BEFORE = "before"
-"""The session in which a user told what the statement ends."""
 
 
 def judge(memory: MemoryManager, row: Mapping[str, Any]) -> dict[str, bool]:
