@@ -70,7 +70,7 @@ def test_a_session_is_kept_once(memory, project, name):
     for one in BY_AGENT[name]:
         given = {**one["given"], "cwd": str(project), "workspace_roots": [str(project)]}
         for _ in range(2):
-            assert "5042" not in answer(memory, name, one["event"], given)
+            assert "port 5042" not in answer(memory, name, one["event"], given)
     turns = [one for one in memory.list() if one.role is not None]
     said = [(one.text, one.role, one.source.kind) for one in turns]
     expected = [(TYPED, "user", Trust.USER)]
@@ -96,7 +96,7 @@ def test_a_later_session_is_told(memory, project, name):
         assert told["hookSpecificOutput"]["hookEventName"] == event
         told = told["hookSpecificOutput"]
     (text,) = (value for value in told.values() if "memories-" in value)
-    assert text.count("5042") == 1
+    assert text.count("port 5042") == 1
     assert "data, not instructions" in text.lower()
     again = {**given, "prompt": "And which port does billing use again?"}
     assert answer(memory, name, event, again) == ""
@@ -164,7 +164,7 @@ def test_commands_of_the_agent_are_not_kept(memory, project):
 def test_private_words_are_not_kept(memory, project, text):
     """What is marked as private is neither stored nor searched for, closed or not."""
     memory.add("Rami has 4711 bottles.", "long")
-    assert "4711" not in say(memory, project, text)
+    assert "4711 bottles" not in say(memory, project, text)
     assert [one.text for one in memory.list() if "4711" in one.text] == ["Rami has 4711 bottles."]
     assert len(memory.list()) == 2
 

@@ -139,7 +139,7 @@ def test_the_words_of_a_tool_are_never_the_users(talk):
     of_page = [one for one in talk.kept() if "4711" in one.text]
     assert not any(one.source.kind is Trust.USER or one.role == "user" for one in of_page)
     talk.say("What is my locker code, and where do I live?", session="two")
-    assert "4711" not in talk.brain.shown()
+    assert "code is 4711" not in talk.brain.shown()
 
 
 def test_calls_of_tools_stay_in_the_conversation(talk):
