@@ -38,6 +38,8 @@ _FRAME_WORDS = 2
 _CHANGED, _MOST_CHANGED = 0.4, 8
 """Share of a statement's score that the one that changed it needs to be placed before it, and how
 many best candidates are compared."""
+_ONE_FORM = 0.75
+"""Share of the words of content of the longer of two statements from which both have one form."""
 _LOOKED_FOR = ("exact", "calendar", "said_date", "speaker", "form")
 """Evidence of which it needs at least as much."""
 _ASKED = ("exact", "calendar", "said_date", "speaker", "when", "digit")  # what a query asks for
@@ -380,6 +382,8 @@ class Newer:
                 cosine, shared = cosines[before][at], subjects[before] & subjects[at]
                 if cosine < _ALIKE or not shared or not self._follows(newer, older):
                     continue
+                if _is_of_another(newer, older, said):
+                    continue
                 named = shared.isdisjoint(common[before] | common[at])
                 if not named or cosine >= _VERY_ALIKE:
                     alone = cosine >= _next_nearest(cosines, before, at) + _ALONE
@@ -407,6 +411,18 @@ class Newer:
         """Return whether both have one speaker and the first was said no earlier."""
         happened = self._snap.occurred_at
         return newer.actor == older.actor and bool(happened[newer.row] >= happened[older.row])
+
+
+def _is_of_another(newer: Candidate, older: Candidate, said: Mapping[int, Said]) -> bool:
+    """Return whether the newer of two statements of one form is not about what the query names.
+
+    "The key to the darkroom hangs by the fuse box" is no news of the key to the boathouse. Of
+    statements in different words this cannot be told: a change rarely repeats what it changes.
+    """
+    if not older.matched & ~newer.matched:
+        return False
+    one, other = (set(content(said[each.row].words)) for each in (newer, older))
+    return len(one & other) >= _ONE_FORM * max(1, len(one), len(other))
 
 
 def _next_nearest(cosines: Sequence[Sequence[float]], one: int, other: int) -> float:
@@ -660,9 +676,14 @@ def _changed(look: Look) -> Rule | None:
             wanted.terms.get(name, 0) >= other.terms.get(name, 0) for name in _LOOKED_FOR
         )
 
-    def first(ranked: Sequence[Candidate], _said: Mapping[int, Said]) -> list[Candidate]:
+    def first(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
         may_yield = {row for row, _ in pairs}
-        best = promoted(ranked[:_MOST_CHANGED], may_yield, goes_first, noted=not past)
+        best = promoted(
+            ranked[:_MOST_CHANGED],
+            may_yield,
+            lambda one, other: goes_first(one, other) and not _is_of_another(one, other, said),
+            noted=not past,
+        )
         return in_places(best, ranked)
 
     return first
@@ -679,7 +700,7 @@ RULES: tuple[tuple[str, str, Callable[[Look], Rule | None]], ...] = (
     ("an article stands for what it quotes", "shows nothing twice; finds no more", _quotes),
     (
         "of two statements that differ in their object, the newer one first",
-        "own.py: of 200 corrections all are first, without it 70.5 %",
+        "own.py: of 200 corrections 191 are first",
         _newest,
     ),
     (

@@ -57,6 +57,18 @@ def test_the_note_that_tells_of_the_change_comes_first_and_the_older_one_says_so
     assert first.score >= second.score
 
 
+def test_a_statement_of_the_same_form_about_something_else_is_no_news():
+    """What the query names decides between statements of one form, not their age."""
+    boathouse = "The key to the boathouse hangs next to the fuse box"
+    shelf = shelf_of(boathouse, "The key to the darkroom hangs next to the fuse box")
+    first, second = asked(shelf, "Where is the key to the boathouse?")
+    assert shelf.text_of[first.docid] == boathouse
+    assert (first.newer, second.newer) == (None, None)
+    first, second = asked(shelf, "Where does the key hang?")
+    assert shelf.text_of[second.docid] == boathouse
+    assert (first.newer, second.newer) == (None, first.docid)
+
+
 @pytest.mark.parametrize(("cosine", "moves"), [(0.6, True), (0.4, False)])
 def test_the_newer_of_two_near_notes_comes_first_whatever_it_says(cosine, moves):
     """Nothing tells whether it changes anything; one that is less near is only named."""
