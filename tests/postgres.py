@@ -164,13 +164,21 @@ END $$
 
 def run(address, statements):
     """Run statements in a store."""
+    found(address, statements)
+
+
+def found(address, statements):
+    """Run statements in a store, and return what the last one found."""
     import psycopg  # noqa: PLC0415 - may be missing
 
     from memento.ledger.pg.store import parsed  # noqa: PLC0415 - the same
 
     conninfo, schema, *_ = parsed(address)
     with psycopg.connect(conninfo, options=f"-c search_path={schema}") as connection:
-        connection.execute(statements)
+        cursor = connection.execute(statements)
+        while cursor.nextset():
+            pass
+        return cursor.fetchall() if cursor.description else []
 
 
 def fenced(address):

@@ -425,13 +425,13 @@ class BackupTool(Protocol):
         """Copy a backup, or a ledger that nobody writes, into an empty file."""
 
     def inspect(self, path: Path, sees: Callable[[int], bool] = ...) -> Contents:
-        """Check everything in a backup; ``ArchiveDamaged`` if anything is wrong.
+        """Bring a copy up to date and check everything in it; else raise ``ArchiveDamaged``.
 
         It may name the ids of those namespaces that ``sees`` allows.
         """
 
     def settle(self, path: Path) -> None:
-        """Bring a copy to the present schema, and queue what must be made again."""
+        """Queue what must be made again of a copy."""
 
     def set_back_to(
         self,

@@ -156,7 +156,11 @@ _SEALED = (
     "importance", "pinned", "reinforced", "version", "content_hash", "signal", "condition",
     "due_at",
 )  # fmt: skip
-"""All that matters except the tier: turns that leave the ring are moved without being read."""
+"""All that matters except the tier: turns that leave the ring are moved without being read.
+
+Every stored checksum covers exactly these. A column that comes later joins the digest only where it
+is not null: see "Change the schema" in CONTRIBUTING.
+"""
 
 _all = attrgetter(*NAMES)
 _sealed = attrgetter(*_SEALED)

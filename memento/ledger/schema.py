@@ -17,8 +17,12 @@ from memento.status import having
 APPLICATION_ID = 0x6D656D6F
 """``memo`` in ASCII: distinguishes our file from another program's."""
 
-SCHEMA_VERSION = 1
-"""Version this code writes; kept in ``PRAGMA user_version``."""
+STEPS: tuple[str, ...] = ()
+"""What brings an older store up to date: the first script turns version 1 into version 2, and so
+on. ``SCHEMA`` is always the newest; see "Change the schema" in CONTRIBUTING."""
+
+SCHEMA_VERSION = 1 + len(STEPS)
+"""Version this code writes; kept in ``PRAGMA user_version``, on PostgreSQL in ``meta``."""
 
 SEQ_BITS = 40
 SEQ_MASK = (1 << SEQ_BITS) - 1
@@ -231,4 +235,11 @@ memories, so that they can be undone. ``shares_with`` finds what a namespace is 
 _FULLTEXT = "".join(f"{statement};\n" for statement in FULLTEXT)
 
 SCHEMA = _GROUND + _MEMORIES + _FULLTEXT + _HISTORY + _LINKS + _USE + _VECTORS + _SESSIONS + _SCOPES
-"""Every table and index; each statement ends with a semicolon at the end of a line."""
+"""Every table and index of a new store; each statement ends with a semicolon at the end of a line.
+"""
+
+
+def statements(version: int) -> list[str]:
+    """Return the statements that bring a store of a version, 0 for an empty one, up to date."""
+    script = "".join(STEPS[version - 1 :]) if version else SCHEMA
+    return [one.strip() for one in script.split(";\n") if one.strip()]

@@ -24,7 +24,7 @@ from memento.ledger import (
     succession_rows,
 )
 from memento.ledger.contract import Contents
-from memento.ledger.lite import sqlite
+from memento.ledger.lite import sqlite, upgrade
 from memento.ledger.lite.sqlite import Connection, connect, translated, uri_of
 from memento.ledger.past import in_state
 from memento.ledger.rows import COLUMNS, STATE, Row, State, columns_of, single
@@ -65,10 +65,11 @@ def inspect(path: Path, sees: checks.Sees = checks.everyone) -> Contents:
     """Check every page, every checksum and the full text; see ``contract.BackupTool.inspect``."""
     with _alone(path) as connection:
         try:
-            version = sqlite.check_version(connection, path)
+            version = upgrade.check_version(connection, path)
             if not version:
                 raise ArchiveDamaged(path, "is empty and contains no store")
             problems = sqlite.quick_check(connection)
+            upgrade.migrate(connection, path)  # what follows reads the tables of today
             problems += _named(checks.changed_rows(connection), sees, "")
             problems += namespaces.wrong(connection)
             problems += _named(checks.changed_versions(connection), sees, "an earlier state of ")
@@ -96,9 +97,8 @@ def _named(changed: Sequence[checks.Whose], sees: checks.Sees, part: str) -> lis
 
 
 def settle(path: Path) -> None:
-    """Make a copied ledger usable: bring it to the present schema, and queue what it lacks."""
+    """Make a copied ledger usable: queue what it lacks."""
     with _alone(path) as connection:
-        sqlite.migrate(connection, path)
         meta.drop(connection, TAKEN_AT)
         checks.owe_missing(connection)
 

@@ -1,7 +1,7 @@
 """The SQLite library in use.
 
 Prefers the ``pysqlite3`` wheel: system SQLite from 3.7.0 to 3.51.2 can lose a WAL reset race
-between several processes. sqlite-utils prefers it likewise, so both speak to one library.
+between several processes.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from typing import Any
 from memento.errors import StoreBusy, StoreFromTheFuture
 from memento.ledger import checks, namespaces, replays, rows, schema, scope_rows, session_rows
 from memento.ledger.links import note_all
-from memento.ledger.lite import presence, sqlite
+from memento.ledger.lite import presence, upgrade
 from memento.ledger.lite.file_pages import Pages, real
 from memento.ledger.lite.sqlite import connect, translated
 from memento.ledger.rows import COLUMNS, HOLES, NAMES, STATE, Row, State, checksum, columns_of
@@ -103,7 +103,7 @@ def write(found: Rescued, target: Path) -> None:
     """Make a ledger from what was found, in an empty file."""
     opened = connect(target, busy_seconds=BUSY_SECONDS, writable=True, wal=False)
     with closing(opened) as connection, translated(target):
-        sqlite.migrate(connection, target)
+        upgrade.migrate(connection, target)
         connection.execute("BEGIN IMMEDIATE")
         numbers = {docid >> SEQ_BITS for docid in (*found.memories, *found.erased)}
         numbers |= {ns for ns, _ in (*found.sessions, *found.scopes)}
@@ -136,6 +136,11 @@ def write(found: Rescued, target: Path) -> None:
         connection.execute("COMMIT")
 
 
+_LENGTHS = range(sum(one.default is MISSING for one in fields(Row)), len(NAMES) + 1)
+"""Numbers of columns that a row of ``memories`` may have: SQLite adds none to rows that are there.
+"""
+
+
 def _take_row(found: Rescued, rowid: int, values: tuple[Any, ...]) -> None:
     """Keep a row from a page of a table, if it is useful and whole."""
     match values:
@@ -147,7 +152,7 @@ def _take_row(found: Rescued, rowid: int, values: tuple[Any, ...]) -> None:
             found.namespaces[rowid] = labels
         case (None, int(ns), int(rev)) if rowid >> SEQ_BITS == ns:
             found.erased[rowid] = (rowid, ns, rev)
-        case (None, int(ns), *_) if len(values) == len(NAMES) and rowid >> SEQ_BITS == ns:
+        case (None, int(ns), *_) if len(values) in _LENGTHS and rowid >> SEQ_BITS == ns:
             row = Row(rowid, *values[1:])
             row.importance = real(row.importance)
             _take_memory(found, row)

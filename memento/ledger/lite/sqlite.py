@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 from urllib.parse import quote
 from weakref import ref
 
@@ -26,18 +26,13 @@ from memento.errors import (
     StoreBusy,
     StoreClosed,
     StoreError,
-    StoreFromTheFuture,
     StoreUnusable,
 )
-from memento.ledger import erasure, schema
+from memento.ledger import erasure
 from memento.ledger.contract import Moment
 from memento.ledger.lite import gate
 from memento.ledger.lite.fulltext import LiteWords
 from memento.ledger.lite.library import Error, sqlite3
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database
-    from sqlite_utils.migrations import Migrations
 
 T = TypeVar("T")
 
@@ -311,63 +306,6 @@ def create_private(path: Path) -> None:
             os.fchmod(descriptor, 0o600)
     finally:
         os.close(descriptor)
-
-
-def migrate(connection: Connection, path: Path) -> None:
-    """Bring the file to ``SCHEMA_VERSION`` in one transaction, unless it is there already."""
-    if check_version(connection, path) == schema.SCHEMA_VERSION:
-        return
-    from sqlite_utils import Database  # noqa: PLC0415 - costs 0.1 s, needed on first open only
-
-    try:
-        connection.execute("BEGIN IMMEDIATE")
-        if check_version(connection, path) < schema.SCHEMA_VERSION:
-            _migrations().apply(Database(connection, execute_plugins=False))
-            connection.execute(f"PRAGMA application_id={schema.APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version={schema.SCHEMA_VERSION}")
-        connection.execute("COMMIT")
-    except BaseException:  # also an interruption: all of the migrations or none
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
-_WHAT_IT_IS = (
-    "SELECT (SELECT application_id FROM pragma_application_id),"
-    " (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_master)"
-)
-"""One statement, so that it never sees a file that another process has half initialised."""
-
-
-def check_version(connection: Connection, path: Path) -> int:
-    """Return the schema version of the file, 0 for an empty one; refuse a file that is not ours."""
-    application, version, tables = connection.execute(_WHAT_IT_IS).fetchone()
-    if application != schema.APPLICATION_ID and (application or version or tables):
-        raise StoreUnusable(path, "this SQLite file belongs to another program")
-    if version > schema.SCHEMA_VERSION:
-        raise StoreFromTheFuture(path, found=version, known=schema.SCHEMA_VERSION)
-    return int(version)
-
-
-_SCRIPTS = {"m001_schema": schema.SCHEMA}
-"""Every migration in order. A name is recorded in the file, so it never changes."""
-
-
-def _migrations() -> Migrations:
-    from sqlite_utils import migrations as library  # noqa: PLC0415 - see migrate()
-
-    migrations = library.Migrations("memento")
-    for name, script in _SCRIPTS.items():
-        migrations(name=name)(_step(script))
-    return migrations
-
-
-def _step(script: str) -> Callable[[Database], None]:
-    def run(db: Database) -> None:
-        for statement in filter(str.strip, script.split(";\n")):
-            db.execute(statement)
-
-    return run
 
 
 def quick_check(connection: Connection) -> list[str]:

@@ -24,10 +24,10 @@ from memento.errors import (
     StoreGone,
     StoreUnusable,
 )
-from memento.ledger import namespaces
+from memento.ledger import namespaces, schema
 from memento.ledger.contract import Moment
 from memento.ledger.group import commit_separately
-from memento.ledger.lite import fulltext, library, presence, scrub, sqlite
+from memento.ledger.lite import fulltext, library, presence, scrub, sqlite, upgrade
 from memento.ledger.lite.fulltext import LiteTail
 from memento.ledger.lite.gate import Gate, is_taken
 from memento.ledger.lite.library import Error, library_version
@@ -339,6 +339,9 @@ class LiteLedger:
             if self._full is not None:
                 raise self._full
             raise ReadOnlyStore(self.root, "cannot be written and contains no store yet") from cause
+        if version < schema.SCHEMA_VERSION:
+            problem = "was written by an earlier release; open it once where it can be written"
+            raise ReadOnlyStore(self.root, f"{problem}, which brings it up to date") from cause
 
     def _version_rolled_back(self) -> int:
         """Read the version, after rolling back what a crash at the store's creation left."""
@@ -351,7 +354,7 @@ class LiteLedger:
             return self._version()
 
     def _version(self) -> int:
-        return self.read(partial(sqlite.check_version, path=self.path))
+        return self.read(partial(upgrade.check_version, path=self.path))
 
     def _may_write(self) -> bool:
         return os.access(self.path, os.W_OK) and os.access(self.root, os.W_OK)
@@ -378,9 +381,9 @@ class LiteLedger:
             connection = connect(self.path, busy_seconds=BUSY_SECONDS, writable=True)
             undo.callback(connection.close)
             with translated(self.path):
-                if not sqlite.check_version(connection, self.path):
+                if not upgrade.check_version(connection, self.path):
                     self._sync_names()  # before anything is promised
-                sqlite.migrate(connection, self.path)
+                upgrade.migrate(connection, self.path)
                 connection.execute(f"PRAGMA wal_autocheckpoint={LOG_PAGES}")
             self._presence.check()  # the same file as before
             try:

@@ -23,10 +23,8 @@ _NUMBERED = (("namespaces", "ns"), ("events", "event"), ("embedders", "model"))
 follows by number would miss rows that are committed late."""
 
 
-def tables() -> list[str]:
-    """Return the statements that create the tables and indexes."""
-    statements = [one.strip() for one in schema.SCHEMA.split(";\n") if one.strip()]
-    return [_translated(one) for one in statements if "memories_fts" not in one]
+def _tables(version: int) -> list[str]:
+    return [_translated(one) for one in schema.statements(version) if "memories_fts" not in one]
 
 
 def _translated(statement: str) -> str:
@@ -205,13 +203,16 @@ def fence(schema_name: str, named: str, owners: list[tuple[str, str, bool]]) -> 
     return made
 
 
-def statements() -> list[str]:
-    """Return the statements that create a store in an empty schema."""
+def statements(version: int) -> list[str]:
+    """Return the statements that bring a store of a version, 0 for an empty one, up to date."""
+    if version:
+        noted = f"UPDATE meta SET value = {schema.SCHEMA_VERSION} WHERE name = 'schema'"
+        return [*_tables(version), noted]
     return [
         *_value_type(),
         *_FUNCTIONS,
         _GROUPED,
-        *tables(),
+        *_tables(version),
         *_numbering(),
         *WORDS,
         *_OWN,

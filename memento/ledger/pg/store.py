@@ -59,6 +59,12 @@ _CLAIM = (
     " WHERE pg_try_advisory_xact_lock(hashtextextended($2 || ' ' || name, 0))"
 )
 _HIDE_ERASED = "SET LOCAL search_path = {}, {}, pg_catalog"
+_VIEW = (
+    "CREATE OR REPLACE VIEW {0}.memories WITH (security_invoker = true) AS"
+    " SELECT * FROM {1}.memories WHERE docid NOT IN (SELECT docid FROM {1}.erased)"
+)
+"""Made again after every change of the tables: it has the columns that were there when it was made.
+"""
 _IS_PAST = (
     "SELECT age(relfrozenxid) < (SELECT age(xmin) FROM {0}.meta WHERE name = 'erasing ledger')"
     " FROM pg_class WHERE oid = '{0}.meta'::regclass"
@@ -357,40 +363,43 @@ class PgLedger:
                 )
 
     def _make(self, connection: psycopg.Connection[Any]) -> None:
-        """Create the tables unless they exist, one process at a time."""
+        """Create the tables or bring them up to date, one process at a time."""
         own, hidden = (sql.Identifier(name) for name in (self._schema, f"{self._schema}_present"))
         self._hide_erased = sql.SQL(_HIDE_ERASED).format(hidden, own).as_string()
         with connection.transaction():
             connection.execute(self._home)
             connection.execute("SELECT pg_advisory_xact_lock(hashtext($1), 1)", (self._schema,))
-            if connection.execute("SELECT to_regclass('meta')").fetchone() == (None,):
+            version = self._version(connection)
+            if not version:
                 for name in (own, hidden):
                     connection.execute(
                         sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(name).as_string()
                     )
-                connection.execute(";\n".join(tables.statements()))
-                connection.execute(
-                    sql.SQL(
-                        "CREATE VIEW {0}.memories AS SELECT * FROM {1}.memories"
-                        " WHERE docid NOT IN (SELECT docid FROM {1}.erased)"
-                    )
-                    .format(hidden, own)
-                    .as_string()
-                )
+            if version < schema.SCHEMA_VERSION:
+                connection.execute(";\n".join(tables.statements(version)))
+                connection.execute(sql.SQL(_VIEW).format(hidden, own).as_string())
+            if not version:
                 connection.execute(
                     "INSERT INTO meta VALUES ($1, replace(gen_random_uuid()::text, '-', ''))",
                     (_NAME,),
                 )
                 log.info("created a new store in %s", self.shown)
-            found = connection.execute(
-                "SELECT (value).n, row_security_active('memories') FROM meta WHERE name = 'schema'"
-            ).fetchone()
-        version, is_bound = found or (0, False)
-        if version > schema.SCHEMA_VERSION:
-            raise StoreFromTheFuture(self.shown, found=version, known=schema.SCHEMA_VERSION)
-        if is_bound:
+            is_bound = connection.execute("SELECT row_security_active('memories')").fetchone()
+        if is_bound == (True,):
             problem = "has row security that hides every memory from this user: connect as the"
             raise StoreUnusable(self.shown, f"{problem} owner of the tables, or as a member of it")
+
+    def _version(self, connection: psycopg.Connection[Any]) -> int:
+        """Return the schema version of the store, 0 if there is none yet."""
+        if connection.execute("SELECT to_regclass('meta')").fetchone() == (None,):
+            return 0
+        query = "SELECT (value).n FROM meta WHERE name = 'schema'"
+        (version,) = connection.execute(query).fetchone() or (None,)
+        if version is None:
+            raise StoreUnusable(self.shown, "has a table `meta` that does not state its version")
+        if version > schema.SCHEMA_VERSION:
+            raise StoreFromTheFuture(self.shown, found=version, known=schema.SCHEMA_VERSION)
+        return int(version)
 
     def _fence(self, connection: psycopg.Connection[Any], role: str) -> None:
         """Let a role read the rows of one namespace at a time, and check that it is bound to it."""

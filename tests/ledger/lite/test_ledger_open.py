@@ -25,7 +25,7 @@ from memento.errors import (
     StoreUnusable,
 )
 from memento.ledger import schema
-from memento.ledger.lite import sqlite
+from memento.ledger.lite import sqlite, upgrade
 from memento.ledger.lite import store as ledger_module
 from memento.upkeep.backup import restore
 
@@ -219,7 +219,7 @@ def test_everything_is_private_under_any_umask(tmp_path):
 def test_a_failed_first_schema_leaves_an_empty_file(open_memory, monkeypatch):
     """A crash in the first migration leaves no half of it; the next opening makes it whole."""
     broken = schema.SCHEMA + "\nCREATE TABLE broken (;\n"
-    monkeypatch.setitem(sqlite._SCRIPTS, "m001_schema", broken)
+    monkeypatch.setattr(schema, "SCHEMA", broken)
     with pytest.raises(StoreError):
         open_memory()
     monkeypatch.undo()
@@ -229,10 +229,10 @@ def test_a_failed_first_schema_leaves_an_empty_file(open_memory, monkeypatch):
 def test_a_migration_that_was_interrupted_is_rolled_back(open_memory, monkeypatch):
     """Even an interruption from outside leaves the old schema, ready to be migrated again."""
 
-    def interrupted():
+    def interrupted(_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sqlite, "_migrations", interrupted)
+    monkeypatch.setattr(schema, "statements", interrupted)
     with pytest.raises(KeyboardInterrupt):
         open_memory()
     monkeypatch.undo()
@@ -243,8 +243,8 @@ def test_of_two_first_openings_one_migrates(tmp_path, open_memory, monkeypatch):
     """A process that finds the schema made while it waited for the lock makes nothing."""
     answers = iter([0, schema.SCHEMA_VERSION])
     connection = open_memory()._engine.ledger._connect_writer()._connection
-    monkeypatch.setattr(sqlite, "check_version", lambda *_: next(answers))
-    sqlite.migrate(connection, tmp_path)
+    monkeypatch.setattr(upgrade, "check_version", lambda *_: next(answers))
+    upgrade.migrate(connection, tmp_path)
     assert not connection.in_transaction
     connection.close()
 
