@@ -437,7 +437,7 @@ class LongIndex(StrEnum):
     """Which index answers a search by meaning."""
 
     AUTO = "auto"
-    """Exact search up to 12,000 vectors; beyond that Chroma, if this process has it open."""
+    """Exact search in a small namespace; Chroma in a large one, if this process has it open."""
     CHROMA = "chroma"
     """Chroma, unless its results would be incomplete."""
     EXACT = "exact"

@@ -32,7 +32,7 @@ from memento.retrieve.columns import (
 )
 from memento.tiers import derived, mapped
 from memento.tiers.derived import Filing, Unusable
-from memento.tiers.exact import LACKS, Vectors, who_answers
+from memento.tiers.exact import Vectors
 from memento.tiers.folder import LongState
 from memento.tiers.mapped import KIND, Docids, Table
 from memento.tiers.store_embedder import StoreEmbedder
@@ -43,6 +43,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("memento.retrieve.vector_search")
 
+CHROMA_FROM = 12_000
+"""Vectors of a namespace from which Chroma answers: exact search of fewer costs no more CPU."""
+PASS = 4
+"""Chroma answers if one memory in so many passes the filters, which apply after its search."""
+LACKS = 2
+"""Chroma answers if it lacks at most one vector in so many: those are compared in any case."""
 TAIL = 4_096
 """Vectors in the tail from which it is written to the file, or
 a sixteenth of the file if that is more, up to four times as many: comparing 4,096 takes 0.4 ms."""
@@ -54,6 +60,39 @@ _AGAIN = 4
 WORTH_OPENING = 20_000_000
 """Vectors that a process compares before it opens Chroma only to ask it: that costs as much as the
 second of CPU that Chroma takes to import. A process that writes has opened it before."""
+
+
+def who_answers(
+    setting: LongIndex,
+    *,
+    vectors: int,
+    allowed: int | None,
+    chroma: Callable[[], tuple[LongState, int]],
+) -> tuple[bool, str]:
+    """Return whether Chroma, not exact search, answers a search by vector; and why, in a few words.
+
+    Args:
+        setting: The user's ``long_index``.
+        vectors: Vectors in the namespace.
+        allowed: How many memories pass the filters of the search; None without filters.
+        chroma: Returns the state of Chroma in this process, and how many of the vectors it lacks.
+            Called only if that decides.
+
+    >>> who_answers(LongIndex.AUTO, vectors=800, allowed=None, chroma=lambda: (LongState.COLD, 0))
+    (False, 'fewer than 12000 vectors')
+    """
+    if setting is LongIndex.EXACT:
+        return False, "exact search was requested"
+    if setting is LongIndex.AUTO and vectors < CHROMA_FROM:
+        return False, f"fewer than {CHROMA_FROM} vectors"
+    if allowed is not None and allowed * PASS < vectors:
+        return False, f"the filters match fewer than one in {PASS}"
+    state, lacking = chroma()
+    if state is not LongState.READY:
+        return False, f"Chroma is {state} in this process"
+    if lacking * LACKS > vectors:
+        return False, f"Chroma is missing more than one in {LACKS}"
+    return True, "Chroma has the vectors"
 
 
 class VectorSearch:

@@ -8,15 +8,12 @@ ledger into RAM, until they are enough to be appended.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memento.config import LongIndex
-from memento.tiers.folder import LongState
 from memento.tiers.mapped import Docids, Floats, Links, Table, dots
 
 Mask = NDArray[np.bool_]
@@ -195,44 +192,3 @@ def rows_of(some: Docids, docids: Docids) -> tuple[Rows, Mask]:
     known = docids[rows] == some
     rows[~known] = 0
     return rows, known
-
-
-CHROMA_FROM = 12_000
-"""Vectors of a namespace from which Chroma answers: exact search of fewer costs no more CPU."""
-PASS = 4
-"""Chroma answers if one memory in so many passes the filters, which apply after its search."""
-LACKS = 2
-"""Chroma answers if it lacks at most one vector in so many: those are compared in any case."""
-
-
-def who_answers(
-    setting: LongIndex,
-    *,
-    vectors: int,
-    allowed: int | None,
-    chroma: Callable[[], tuple[LongState, int]],
-) -> tuple[bool, str]:
-    """Return whether Chroma, not exact search, answers a search by vector; and why, in a few words.
-
-    Args:
-        setting: The user's ``long_index``.
-        vectors: Vectors in the namespace.
-        allowed: How many memories pass the filters of the search; None without filters.
-        chroma: Returns the state of Chroma in this process, and how many of the vectors it lacks.
-            Called only if that decides.
-
-    >>> who_answers(LongIndex.AUTO, vectors=800, allowed=None, chroma=lambda: (LongState.COLD, 0))
-    (False, 'fewer than 12000 vectors')
-    """
-    if setting is LongIndex.EXACT:
-        return False, "exact search was requested"
-    if setting is LongIndex.AUTO and vectors < CHROMA_FROM:
-        return False, f"fewer than {CHROMA_FROM} vectors"
-    if allowed is not None and allowed * PASS < vectors:
-        return False, f"the filters match fewer than one in {PASS}"
-    state, lacking = chroma()
-    if state is not LongState.READY:
-        return False, f"Chroma is {state} in this process"
-    if lacking * LACKS > vectors:
-        return False, f"Chroma is missing more than one in {LACKS}"
-    return True, "Chroma has the vectors"

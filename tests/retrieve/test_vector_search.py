@@ -520,8 +520,7 @@ def test_a_process_that_only_asks_never_imports_chroma(open_memory, tmp_path):
         "import sys; from memento import MemoryManager\n"
         "from memento.retrieve import vector_search\n"
         "from memento.testing import HashEmbedder\n"
-        "from memento.tiers import exact\n"
-        "exact.CHROMA_FROM = vector_search.TAIL = 20\n"
+        "vector_search.CHROMA_FROM = vector_search.TAIL = 20\n"
         f"with MemoryManager(sys.argv[1], embedder=HashEmbedder({DIM})) as memory:\n"
         "    found = memory.retrieve('the lamp of the garden')\n"
         "    assert found.hits[0].ranks['meaning'], found\n"
@@ -576,7 +575,7 @@ def test_chroma_answers_in_a_large_store(open_memory, monkeypatch, tmp_path):
     """It names the candidates of many vectors; nobody does where it is not open."""
     asked, search = [], LongTier.search
     monkeypatch.setattr(LongTier, "search", lambda *given: asked.append(given[0]) or search(*given))
-    monkeypatch.setattr("memento.tiers.exact.CHROMA_FROM", 500)
+    monkeypatch.setattr("memento.retrieve.vector_search.CHROMA_FROM", 500)
     memory = open_memory(tmp_path / "store", embedder=HashEmbedder(8))
     memory.add_many([{"text": text(n), "tier": "long"} for n in range(600)])
     ready(memory)
@@ -673,7 +672,7 @@ def test_outdated_vectors_do_not_fill_the_ram(open_memory):
 
 def test_a_process_that_asks_and_asks_opens_chroma(open_memory, tmp_path, monkeypatch):
     """Once exact search has cost as much as opening it; not before."""
-    monkeypatch.setattr("memento.tiers.exact.CHROMA_FROM", 20)
+    monkeypatch.setattr("memento.retrieve.vector_search.CHROMA_FROM", 20)
     monkeypatch.setattr(vector_search, "WORTH_OPENING", 200)
     filled(open_memory(tmp_path / "store", embedder=HashEmbedder(DIM)), 60).close()
     memory = open_memory(tmp_path / "store", embedder=HashEmbedder(DIM))

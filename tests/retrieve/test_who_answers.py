@@ -1,9 +1,11 @@
 """The choice between Chroma and exact search, and its reasons."""
 
+from pathlib import Path
+
 import pytest
 
 from memento.config import LongIndex
-from memento.tiers.exact import CHROMA_FROM, who_answers
+from memento.retrieve.vector_search import CHROMA_FROM, who_answers
 from memento.tiers.long_tier import LongState
 
 BIG = CHROMA_FROM
@@ -45,3 +47,9 @@ def test_chroma_is_looked_at_only_where_that_decides(setting, vectors, allowed):
         raise AssertionError("Chroma was looked at")
 
     who_answers(setting, vectors=vectors, allowed=allowed, chroma=look)
+
+
+def test_the_documentation_has_the_number():
+    """On the page about large stores."""
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "large-stores.md"
+    assert f"of fewer than {BIG:,} vectors" in page.read_text(encoding="utf-8")
