@@ -35,7 +35,7 @@ from memento.verbs.insight import Insight
 from memento.verbs.quarantine import Quarantine
 from memento.verbs.rules import Rules
 from memento.verbs.scopes import Scopes
-from memento.verbs.session_handle import Checkpoint, Named, Resumption, Said, SessionInfo
+from memento.verbs.session_handle import Checkpoint, CheckpointParts, Named, Resumption, SessionInfo
 from memento.verbs.sessions import Session, Sessions
 from memento.verbs.sleep import Sleep
 from memento.verbs.slots import Slots
@@ -209,7 +209,7 @@ class AsyncSession(Named):
         """Like ``Session.info``, as a coroutine."""
         return await asyncio.to_thread(lambda: self._sync.info)
 
-    async def checkpoint(self, **said: Unpack[Said]) -> Checkpoint:
+    async def checkpoint(self, **said: Unpack[CheckpointParts]) -> Checkpoint:
         """Like ``Session.checkpoint``, as a coroutine."""
         return await asyncio.to_thread(self._sync.checkpoint, **said)
 

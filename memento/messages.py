@@ -103,7 +103,7 @@ _NOTES = _ACTS | _names(
 """Keys that a user's message without text may have."""
 
 
-class Said(NamedTuple):
+class Utterance(NamedTuple):
     """A message: its speaker and its text.
 
     Attributes:
@@ -117,7 +117,7 @@ class Said(NamedTuple):
     fields: Mapping[str, Any]
 
 
-def read(message: Mapping[str, Any], where: str) -> Said:
+def read(message: Mapping[str, Any], where: str) -> Utterance:
     """Read a message.
 
     Args:
@@ -144,7 +144,7 @@ def read(message: Mapping[str, Any], where: str) -> Said:
         text = _words_in(fields, role, where, within)
     except RecursionError:
         raise InvalidInput(where, "is nested too deeply") from None
-    return Said(_least([role, *within]), text, fields)
+    return Utterance(_least([role, *within]), text, fields)
 
 
 def is_one(value: object) -> bool:

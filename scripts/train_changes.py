@@ -41,7 +41,7 @@ from torch import nn
 from train_reader import DATA, TRAINED, graph_of, headed
 from transformers import BertModel
 
-from memento.observe.changes import STATEMENT_TOKENS
+from memento.observe.change_reader import STATEMENT_TOKENS
 
 SEED = 20261130
 EPOCHS = 4
@@ -70,7 +70,7 @@ class Pair:
 
 
 class Encoder:
-    """Turns pairs into tokens as ``memento.observe.changes`` does, and statements into vectors."""
+    """Turns pairs into tokens as ``observe.change_reader`` does, and statements into vectors."""
 
     def __init__(self, source: Path) -> None:
         self._source = source

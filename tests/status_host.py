@@ -129,7 +129,7 @@ def in_statistics(case):
     row = RosterRow(1, None, None, "", "medium", "fact", status, 5, 0, 0, 0.5, 0)
     roster = Roster()
     roster.apply([row])
-    assert bool(roster.snapshot().live) == waiting
+    assert bool(roster.view().live) == waiting
     return waiting
 
 

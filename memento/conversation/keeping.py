@@ -13,7 +13,7 @@ from typing import Any
 
 from memento.base.plain import composed, worded
 from memento.check import MAX_IDS, check_source
-from memento.conversation.turns import Said, Turn, kept_here, placed, turn_id
+from memento.conversation.turns import PlacedTurn, Turn, kept_here, placed, turn_id
 from memento.errors import IdConflict, LockedMemory, TurnErased
 from memento.ledger import memories, replays
 from memento.ledger.filters import filters_of
@@ -37,7 +37,7 @@ def keep_new(
     session: str | None,
     speaker: Trust = Trust.USER,
     now: bool = True,
-) -> list[tuple[Said, str]]:
+) -> list[tuple[PlacedTurn, str]]:
     """Keep the new turns of a conversation that is passed whole each time.
 
     One query finds the turns that are stored already; see ``MemoryManager.keep`` for the rest.
@@ -62,7 +62,7 @@ def keep_new(
     return [(one, at) for one, at in named if at and (one.nameless or at == one.piece_id(0))]
 
 
-def said_anew(view: View, said: Sequence[Said], *, now: bool = True) -> list[Said]:
+def said_anew(view: View, said: Sequence[PlacedTurn], *, now: bool = True) -> list[PlacedTurn]:
     """Let the user say again what was erased or forgotten, from their last message on.
 
     Earlier turns, and turns with an id, count as passed again, not said again. So does a turn after
@@ -98,19 +98,19 @@ def said_anew(view: View, said: Sequence[Said], *, now: bool = True) -> list[Sai
     return found
 
 
-def _begun(said: Said) -> Said:
+def _begun(said: PlacedTurn) -> PlacedTurn:
     """Drop the place of a first turn: passed alone later, it may start another conversation."""
     return said if said.after else replace(said, after=None)
 
 
-def taken_away(view: View, said: Iterable[Said]) -> replays.Away:
+def taken_away(view: View, said: Iterable[PlacedTurn]) -> replays.Away:
     """Return the keys of the turns of which a piece was erased or forgotten."""
     ids = {name: (told, one.key) for one in said for name, told in one.told(view.config).items()}
     words, places = _away(view, {name: told for name, (told, _) in ids.items()})
     return replays.Away({ids[name][1] for name in words}, {ids[name][1] for name in places})
 
 
-def stored(view: View, said: Iterable[Said]) -> set[str]:
+def stored(view: View, said: Iterable[PlacedTurn]) -> set[str]:
     """Return the keys of the turns of which a piece is stored, or was erased or forgotten."""
     ids = {name: (told, one.key) for one in said for name, told in one.told(view.config).items()}
     away, kept = _stored(view, {name: told for name, (told, _) in ids.items()})
@@ -133,7 +133,7 @@ def _stored(view: View, turns: Mapping[str, Told]) -> tuple[replays.Away, dict[s
     )
 
 
-def _nameless_gone(view: View, said: Iterable[Said]) -> set[str]:
+def _nameless_gone(view: View, said: Iterable[PlacedTurn]) -> set[str]:
     """Return the keys of the nameless turns of which a piece was erased or forgotten."""
     rows = _rows_of(view, {one.key: one for one in said if one.nameless}.values())
     turns = {key: {(str(row.role), worded(row.text)) for row in some} for key, some in rows.items()}
@@ -144,7 +144,7 @@ def _nameless_gone(view: View, said: Iterable[Said]) -> set[str]:
     return {key for key, some in turns.items() if some & gone}
 
 
-def _rows_of(view: View, said: Iterable[Said]) -> dict[str, list[Row]]:
+def _rows_of(view: View, said: Iterable[PlacedTurn]) -> dict[str, list[Row]]:
     """Return the rows that turns would become, by their keys."""
     engine, now = view.engine, view.engine.now()
     return {
@@ -153,7 +153,7 @@ def _rows_of(view: View, said: Iterable[Said]) -> dict[str, list[Row]]:
     }
 
 
-def _unknown(view: View, said: Sequence[Said]) -> list[Said]:
+def _unknown(view: View, said: Sequence[PlacedTurn]) -> list[PlacedTurn]:
     """Return the turns that are not stored in their present form; the last one for each key."""
     last = {(one.key, _trusted(view, one)): one for one in said}
     turns = [(one, one.told(view.config)) for one in last.values()]
@@ -162,7 +162,7 @@ def _unknown(view: View, said: Sequence[Said]) -> list[Said]:
     away, kept = _stored(view, {**{end: no for end, no in ends.items() if end}, **looked})
     known = _known_by_words(view, [one for one, _ in turns if one.nameless])
 
-    def has(one: Said, name: str, told: Told) -> bool:
+    def has(one: PlacedTurn, name: str, told: Told) -> bool:
         there = kept.get(name)
         same = there is not None and (there.said, there.trust) == (told.said, one.source.kind)
         return same or name in away.words
@@ -181,7 +181,7 @@ def _is_left(piece: Kept | None) -> bool:
     return piece is not None and piece.status in SHOWN_OR_WAITING
 
 
-def _known_by_words(view: View, said: Sequence[Said]) -> set[str]:
+def _known_by_words(view: View, said: Sequence[PlacedTurn]) -> set[str]:
     """Return the keys of the turns whose text is stored, compared by content hash."""
     hashes = {key: [row.content_hash for row in some] for key, some in _rows_of(view, said).items()}
     wanted, now = [each for some in hashes.values() for each in some], view.engine.now()
@@ -192,7 +192,7 @@ def _known_by_words(view: View, said: Sequence[Said]) -> set[str]:
     return {key for key, some in hashes.items() if found.issuperset(some)}
 
 
-def keep(view: View, said: Sequence[Said]) -> list[Memory]:
+def keep(view: View, said: Sequence[PlacedTurn]) -> list[Memory]:
     """Keep turns, each once; see ``MemoryManager.keep``.
 
     Of several with the same key, the last one counts; an untrusted one does not replace a trusted
@@ -201,7 +201,7 @@ def keep(view: View, said: Sequence[Said]) -> list[Memory]:
     return [memory for _, memory in _kept_turns(view, said)]
 
 
-def _kept_turns(view: View, said: Sequence[Said]) -> list[tuple[str, Memory]]:
+def _kept_turns(view: View, said: Sequence[PlacedTurn]) -> list[tuple[str, Memory]]:
     """Keep turns; return their memories with the keys of the turns."""
     last = {one.key: one for one in said}
     covered = [one for one in said if _trusted(view, one) and not _trusted(view, last[one.key])]
@@ -209,7 +209,7 @@ def _kept_turns(view: View, said: Sequence[Said]) -> list[tuple[str, Memory]]:
     return first + _keep_last(view, said)
 
 
-def _keep_last(view: View, said: Sequence[Said]) -> list[tuple[str, Memory]]:
+def _keep_last(view: View, said: Sequence[PlacedTurn]) -> list[tuple[str, Memory]]:
     """Keep the last turn of each key, except what was erased or forgotten."""
     last = {one.key: (one, one.drafts(view.config)) for one in said}
     told = {name: told for one, _ in last.values() for name, told in one.told(view.config).items()}
@@ -290,11 +290,11 @@ def _propose(view: View, draft: Draft, first: Memory) -> Memory:
     return view.add([replace(draft, id=name, supersedes=place)], replace=True)[0]
 
 
-def _trusted(view: View, draft: Draft | Said) -> bool:
+def _trusted(view: View, draft: Draft | PlacedTurn) -> bool:
     return check_source(draft.source).kind not in view.config.untrusted
 
 
-def _forget_leftover(view: View, counts: Sequence[tuple[Said, int]]) -> None:
+def _forget_leftover(view: View, counts: Sequence[tuple[PlacedTurn, int]]) -> None:
     """Forget the surplus pieces of messages that became shorter.
 
     The first of them is forgotten last: if this call is interrupted, it shows the next one that

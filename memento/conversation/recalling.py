@@ -22,7 +22,7 @@ from hashlib import blake2b
 from typing import Any
 
 from memento.check import MAX_K
-from memento.conversation.turns import Recalled, Said
+from memento.conversation.turns import PlacedTurn, Recalled
 from memento.errors import EmbedderError, InvalidInput, MissingExtra
 from memento.ledger import vectors
 from memento.ledger.filters import several
@@ -182,7 +182,7 @@ class Wanted:
     kinds: tuple[Kind, ...]
 
 
-def recall(view: View, said: Sequence[Said], wanted: Wanted) -> tuple[Recalled, list[str]]:
+def recall(view: View, said: Sequence[PlacedTurn], wanted: Wanted) -> tuple[Recalled, list[str]]:
     """Find what is relevant to the user's last message; see ``MemoryManager.recall``.
 
     Returns:
@@ -219,7 +219,7 @@ def _shortened(hit: Hit, cut: rendering.Cut) -> Hit:
     return hit if text == hit.text else replace(hit, passage=text)
 
 
-def queries(said: Sequence[Said]) -> list[str]:
+def queries(said: Sequence[PlacedTurn]) -> list[str]:
     """Return the queries: the user's last message and, if there are more, the last few joined.
 
     Thanks and greetings are skipped; if the last message is one, there is no query. A question
@@ -237,11 +237,11 @@ def queries(said: Sequence[Said]) -> list[str]:
     return [last, "\n".join([*earlier, *filter(None, answers), last])]
 
 
-def _texts(said: Sequence[Said], role: str) -> list[str]:
+def _texts(said: Sequence[PlacedTurn], role: str) -> list[str]:
     return [one.words.strip()[:QUERY_CHARS] for one in said if one.turn.role == role]
 
 
-def _shown(said: Iterable[Said], view: View) -> tuple[set[str], list[str]]:
+def _shown(said: Iterable[PlacedTurn], view: View) -> tuple[set[str], list[str]]:
     """Return the texts of the turns, in pieces, and the ids of their memories."""
     texts: set[str] = set()
     ids: list[str] = []

@@ -82,7 +82,7 @@ PIECE_CHARS = 16_000
 PIECE = "piece"
 """Metadata field that numbers the pieces of a long turn with metadata, from 1 for the second."""
 _TALKING = ("user", "assistant")
-"""Roles that count in ``Said.after``; what programs add may change each time."""
+"""Roles that count in ``PlacedTurn.after``; what programs add may change each time."""
 _MADE = re.compile(rf"{TURN}[0-9a-f]{{32}}")
 
 
@@ -181,7 +181,7 @@ def _turn_of(message: object, where: str) -> Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class PlacedTurn:
     """A turn with its place in a conversation.
 
     Attributes:
@@ -221,7 +221,7 @@ class Said:
         """Whether it has neither a session nor an id."""
         return self.session is None and self.turn.id is None
 
-    def numbered(self, count: int) -> Said:
+    def numbered(self, count: int) -> PlacedTurn:
         """Return the turn as if the same had been said ``count`` times before."""
         return replace(self, name=turn_id(self.turn.role, self.words, str(count)), count=count)
 
@@ -270,7 +270,7 @@ class Said:
         return None if self.nameless else turn_id(self.session, self.name, str(at))
 
 
-def placed(turns: Iterable[Turn], session: str | None, speaker: Trust) -> list[Said]:
+def placed(turns: Iterable[Turn], session: str | None, speaker: Trust) -> list[PlacedTurn]:
     """Give each turn its place in a conversation.
 
     Args:
@@ -284,7 +284,7 @@ def placed(turns: Iterable[Turn], session: str | None, speaker: Trust) -> list[S
         text = spoken(one.text)
         turn = one if text == one.text else replace(one, text=text)
         said = (turn.role, words_of(turn.text))
-        named = Said(turn, session, turn_id(turn.role, turn.id), trust_of(turn, speaker))
+        named = PlacedTurn(turn, session, turn_id(turn.role, turn.id), trust_of(turn, speaker))
         if turn.id is None:
             named = replace(named.numbered(before[said]), after=after)
         found.append(named)

@@ -33,7 +33,7 @@ from memento.check import (
 from memento.config import MODES
 from memento.conversation import Messages
 from memento.conversation.keeping import keep as keep_turns
-from memento.conversation.turns import Said, Turn, session_of, turns_of
+from memento.conversation.turns import PlacedTurn, Turn, session_of, turns_of
 from memento.errors import IdConflict, InvalidInput
 from memento.ledger import changes, links, memories, scope_rows, session_rows
 from memento.ledger.contract import Session as Reading
@@ -200,7 +200,7 @@ class Learning:
         self,
         drafts: list[Draft],
         read: Sequence[Message],
-        said: Sequence[Said],
+        said: Sequence[PlacedTurn],
         *,
         begins_run: bool,
         later: Callable[..., None] | None = None,

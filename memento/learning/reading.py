@@ -17,7 +17,7 @@ from memento.base.clock import from_micros, to_micros
 from memento.base.plain import mended
 from memento.check import MAX_ITEMS
 from memento.conversation.keeping import said_anew, stored, taken_away
-from memento.conversation.turns import Said, Turn, placed, turn_id
+from memento.conversation.turns import PlacedTurn, Turn, placed, turn_id
 from memento.embed import embed_checked
 from memento.learning import areas
 from memento.learning.meant import MOST_NEAR, Meant, Told, meant_by
@@ -235,7 +235,9 @@ class Reader:
         self.namespace = view.namespace
         self.ns = self._engine.ledger.find_namespace(view.namespace)
 
-    def place(self, turns: Sequence[Turn], *, numbered: bool, dated: datetime | None) -> list[Said]:
+    def place(
+        self, turns: Sequence[Turn], *, numbered: bool, dated: datetime | None
+    ) -> list[PlacedTurn]:
         """Name each turn, without those taken out."""
         given = placed(turns, self._session, self._origin.kind)
         said = [one for one in given if one.words.strip()]
@@ -252,7 +254,7 @@ class Reader:
             for one in said
         ]
 
-    def _named(self, said: Said, dated: datetime | None) -> Said:
+    def _named(self, said: PlacedTurn, dated: datetime | None) -> PlacedTurn:
         """Name a turn given alone: as new, unless it repeats the last one of its speaker."""
         turn = said.turn
         if turn.id is not None:
@@ -277,7 +279,7 @@ class Reader:
         )
         return [row for row in found if row.status in FOUND]
 
-    def drafts(self, said: Sequence[Said], dated: datetime | None) -> list[Draft]:
+    def drafts(self, said: Sequence[PlacedTurn], dated: datetime | None) -> list[Draft]:
         """Make the memories of the turns."""
         return [
             replace(draft, scope=self.scope, occurred_at=dated)
@@ -286,7 +288,7 @@ class Reader:
         ]
 
     def read(
-        self, said: Sequence[Said], drafts: Sequence[Draft], turn_id: str | None
+        self, said: Sequence[PlacedTurn], drafts: Sequence[Draft], turn_id: str | None
     ) -> list[Message]:
         """Read the user's own messages, each as an answer to the turn before it."""
         answered = self._answered({*(one.piece_id(0) for one in said), turn_id})

@@ -11,7 +11,7 @@ import numpy as np
 from memento.retrieve import evidence, judging, order
 from memento.retrieve.by_meaning import WIDER
 from memento.retrieve.by_name import asks_no_more
-from memento.retrieve.columns import KINDS, Mask, Rows, Snapshot
+from memento.retrieve.columns import KINDS, Mask, RosterView, Rows
 from memento.retrieve.context import Look
 from memento.retrieve.gather import Gathered, gather, in_order
 from memento.retrieve.judging import Judged, judge
@@ -319,7 +319,7 @@ def _candidates(places: Rows, look: Look, gathered: Gathered, judged: Judged) ->
 
 def _found(
     one: Candidate,
-    snap: Snapshot,
+    snap: RosterView,
     arms: Mapping[str, Mapping[int, int]],
     shown: str | None,
 ) -> Found:

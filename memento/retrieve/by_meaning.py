@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from memento.errors import TierUnavailable
-from memento.retrieve.columns import Floats, Mask, Rows, Snapshot, best_rows, distinct, smoothable
+from memento.retrieve.columns import Floats, Mask, RosterView, Rows, best_rows, distinct, smoothable
 from memento.retrieve.former_values import SHARE, Heirs
 from memento.tiers.derived import Unusable
 from memento.tiers.exact import Vectors
@@ -58,7 +58,7 @@ class Cosines:
 
 
 class Nearest(Protocol):
-    """Search by vector among the rows of one snapshot."""
+    """Search by vector among the rows of one view of a roster."""
 
     def nearest(self, vector: Floats, n: int, allowed: Mask) -> tuple[Rows, Floats]:
         """Return the n nearest allowed rows and their cosines, of equals the newest first."""
@@ -93,7 +93,7 @@ class Meaning:
     An index knows the nearest vectors. Former values may `lend` their cosines to their heirs.
     """
 
-    def __init__(self, snap: Snapshot, index: Nearest, query: Floats) -> None:
+    def __init__(self, snap: RosterView, index: Nearest, query: Floats) -> None:
         self._snap, self._index, self._query = snap, index, query
         self._own = np.zeros(snap.n, np.float32)
         self._smooth = np.zeros(snap.n, np.float32) if snap.talks else self._own
@@ -178,7 +178,7 @@ class Meaning:
         self._smooth[rows] = even((own + _SMOOTH * back + _SMOOTH * ahead) / lengths)
 
 
-def _and_neighbours(rows: Rows, snap: Snapshot) -> Rows:
+def _and_neighbours(rows: Rows, snap: RosterView) -> Rows:
     """Return rows with the turns before and after them, ascending, without repeats."""
     around = [rows, snap.neighbours(rows, 1), snap.neighbours(rows, -1)]
     every = distinct(np.concatenate(around))
@@ -189,7 +189,7 @@ class Exact:
     """A `Nearest` that compares all vectors of a namespace; it reports damaged files."""
 
     def __init__(
-        self, vectors: Vectors, snap: Snapshot, note_damage: Callable[[Table], None]
+        self, vectors: Vectors, snap: RosterView, note_damage: Callable[[Table], None]
     ) -> None:
         self._vectors, self._snap, self._note_damage = vectors, snap, note_damage
         self._asked: tuple[Floats, Floats] | None = None  # the last vector and its cosines
@@ -203,7 +203,7 @@ class Exact:
         return rows, cosines[rows]
 
     def _every(self, vector: Floats) -> Floats:
-        """Return the cosine of each row of the snapshot, 0 for one without vector and row -1."""
+        """Return the cosine of each row of the view, 0 for one without vector and row -1."""
         if self._asked is None or self._asked[0] is not vector:
             with self._checked():
                 self._asked = vector, even(self._vectors.cosines(vector))
@@ -247,7 +247,7 @@ class ByChroma(Exact):
     def __init__(
         self,
         vectors: Vectors,
-        snap: Snapshot,
+        snap: RosterView,
         note_damage: Callable[[Table], None],
         chroma: Callable[[Floats, int], list[str]],
         docids: Callable[[list[str]], Docids],

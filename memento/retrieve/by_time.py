@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from memento.base.clock import day_in, to_micros
 from memento.ledger.match import All, Any, Match, Phrase, Word
 from memento.retrieve.by_meaning import Meaning
-from memento.retrieve.columns import Floats, Mask, Rows, Snapshot, best_rows, distinct
+from memento.retrieve.columns import Floats, Mask, RosterView, Rows, best_rows, distinct
 from memento.retrieve.ledger_source import TextSource
 from memento.retrieve.question import Days, Query
 from memento.text.date_tables import MONTHS
@@ -62,7 +62,7 @@ class Then:
     told_fit: Mapping[int, float]
     read: Mapping[int, Sequence[Period]]
 
-    def in_order(self, snap: Snapshot) -> Rows:
+    def in_order(self, snap: RosterView) -> Rows:
         """Return the rows that happened then, earliest first, followed by those in ``told``."""
         happened = np.flatnonzero(self.inside)
         happened = happened[np.lexsort((happened, snap.occurred_at[happened]))]
@@ -71,7 +71,7 @@ class Then:
 
 
 def find(
-    query: Query, snap: Snapshot, source: TextSource, mask: Mask, now: datetime
+    query: Query, snap: RosterView, source: TextSource, mask: Mask, now: datetime
 ) -> Then | None:
     """Find the memories of the time that a query asks about; None if it names no time."""
     if query.last_talk:
@@ -98,7 +98,7 @@ def find(
 
 
 def propose(
-    then: Then, query: Query, snap: Snapshot, words: Floats, meaning: Meaning | None, count: int
+    then: Then, query: Query, snap: RosterView, words: Floats, meaning: Meaning | None, count: int
 ) -> Rows:
     """Return rows of the time asked about, at most ``count`` by words and ``count`` by meaning.
 
@@ -117,7 +117,7 @@ def propose(
     return distinct(np.concatenate([best_rows(worded, words, count), near]))
 
 
-def scores(then: Then, snap: Snapshot, rows: Rows) -> Floats:
+def scores(then: Then, snap: RosterView, rows: Rows) -> Floats:
     """Score rows if the query asks only for a time: falling in order, 0 for other rows."""
     order = then.in_order(snap)
     value = np.zeros(snap.n, np.float32)
@@ -172,7 +172,7 @@ def _about(spoken: Sequence[Period], meant: Sequence[Period]) -> Period | None:
 
 def _told(
     periods: Sequence[Period],
-    snap: Snapshot,
+    snap: RosterView,
     source: TextSource,
     mask: Mask,
     days: NDArray[np.int64],
@@ -193,7 +193,7 @@ def _told(
 
 
 def _around(
-    periods: Sequence[Period], snap: Snapshot, heard: Mask, days: NDArray[np.int64]
+    periods: Sequence[Period], snap: RosterView, heard: Mask, days: NDArray[np.int64]
 ) -> Rows:
     """Return rows near, but outside, the periods: with time words or digits first, then nearest."""
     away = np.full(snap.n, _NEAR + 1, np.int64)
@@ -231,7 +231,7 @@ def _day_spellings(one: date) -> Iterator[Match]:
     yield Phrase((spelt[0], "月", spelt[1]))  # the next character is part of a pair
 
 
-def _last_talk(snap: Snapshot, mask: Mask, now: datetime, calendar: Days) -> Mask:
+def _last_talk(snap: RosterView, mask: Mask, now: datetime, calendar: Days) -> Mask:
     """Mark the last conversation before the present one, or the last day with memories."""
     moment = to_micros(now)
     past = mask & (snap.occurred_at <= moment)

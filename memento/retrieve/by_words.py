@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from memento.ledger.match import All, Any, Match, Start
 from memento.retrieve import spellings
-from memento.retrieve.columns import Floats, Mask, Rows, Snapshot, distinct
+from memento.retrieve.columns import Floats, Mask, RosterView, Rows, distinct
 from memento.retrieve.ledger_source import TextSource
 from memento.retrieve.question import Query
 from memento.retrieve.spellings import Vocabulary
@@ -155,7 +155,7 @@ def weights(terms: Collection[str], present: Mapping[str, bool]) -> list[float]:
     return [WEAK if strong and term in WEAK_WORDS else 1.0 for term in terms]
 
 
-def _like(place: Place, other: Place | None, snap: Snapshot) -> tuple[Rows, float]:
+def _like(place: Place, other: Place | None, snap: RosterView) -> tuple[Rows, float]:
     """Return the rows that have a synonym of a word, and the ``like_df`` of the posting.
 
     If the word itself occurs, only memories outside sessions count. In a conversation people keep
@@ -184,7 +184,7 @@ class Reader:
         seen: (n,) which rows are heard or wanted; None for all.
     """
 
-    snap: Snapshot
+    snap: RosterView
     source: TextSource
     mask: Mask
     cap: int
@@ -192,7 +192,7 @@ class Reader:
     seen: Mask | None
 
     @classmethod
-    def of(cls, snap: Snapshot, source: TextSource, mask: Mask, cap: int, enough: int) -> Self:
+    def of(cls, snap: RosterView, source: TextSource, mask: Mask, cap: int, enough: int) -> Self:
         """Make a reader; see the attributes."""
         seen = None if snap.live == snap.n else snap.heard | mask
         return cls(snap, source, mask, cap, enough, seen)
@@ -256,7 +256,7 @@ class Reader:
         return found if self.seen is None else [rows[self.seen[rows]] for rows in found]
 
 
-def known_from(snap: Snapshot) -> int:
+def known_from(snap: RosterView) -> int:
     """Return the docid of the oldest memory whose words are known; 0 for all memories."""
     skipped = max(0, snap.n // _BLOCK - _BLOCKS) * _BLOCK
     return int(snap.docid[skipped]) if skipped else 0
@@ -328,7 +328,7 @@ def _beside(match: Match, among: Match | None) -> Match:
     return among if isinstance(among, All) and match in among.parts else All((match, among))
 
 
-def _df(place: Place, snap: Snapshot, *, whole: bool) -> float:
+def _df(place: Place, snap: RosterView, *, whole: bool) -> float:
     """Count the heard rows that have a word; estimate it from their density if not all are read."""
     rows = place.rows if snap.live == snap.n else place.rows[snap.heard[place.rows]]
     if whole or not len(rows):
@@ -336,7 +336,7 @@ def _df(place: Place, snap: Snapshot, *, whole: bool) -> float:
     return len(rows) * snap.live / np.count_nonzero(snap.heard[rows[0] :])
 
 
-def bm25(query: Query, postings: Sequence[Posting], snap: Snapshot) -> Lexical:
+def bm25(query: Query, postings: Sequence[Posting], snap: RosterView) -> Lexical:
     """Score every row that has a word of the query, or whose neighbours have one."""
     score, mass, tf = np.zeros((3, snap.n), np.float32)
     matched = np.zeros(snap.n, np.uint32)
@@ -384,7 +384,7 @@ def _saturated(tf: Floats, length: Floats) -> Floats:
     return counted
 
 
-def _count(tf: Floats, posting: Posting, snap: Snapshot) -> Rows:
+def _count(tf: Floats, posting: Posting, snap: RosterView) -> Rows:
     """Add the counts of one word to ``tf`` and return the rows that have one."""
     tf[posting.own] += 1
     touched = [posting.own]
@@ -394,7 +394,7 @@ def _count(tf: Floats, posting: Posting, snap: Snapshot) -> Rows:
     return np.concatenate(touched) if len(touched) > 1 else posting.own
 
 
-def _windows(head: Rows, snap: Snapshot) -> Iterator[tuple[Rows, float]]:
+def _windows(head: Rows, snap: RosterView) -> Iterator[tuple[Rows, float]]:
     """Yield the rows that have these rows as neighbours, and the weight of such a neighbour."""
     if not len(head):
         return
@@ -410,7 +410,7 @@ def _add_like(
     mass: Floats,
     posting: Posting,
     counted: Rows,
-    snap: Snapshot,
+    snap: RosterView,
 ) -> None:
     """Add a share of the weight of a word to rows that have only a synonym."""
     has = np.zeros(snap.n, np.bool_)

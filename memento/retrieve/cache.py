@@ -10,7 +10,7 @@ from typing import NamedTuple
 from memento.ledger.contract import Moment
 from memento.ledger.links import Linked
 from memento.ledger.predicate import Filters
-from memento.retrieve.columns import Mask, Roster, Snapshot
+from memento.retrieve.columns import Mask, Roster, RosterView
 from memento.retrieve.ledger_source import State
 from memento.retrieve.spellings import Vocabulary
 from memento.retrieve.usage_boost import Strengths
@@ -18,7 +18,7 @@ from memento.retrieve.visible import Open
 from memento.tiers.exact import Vectors
 
 AROUND = 13_000
-"""Bytes of a namespace besides its arrays: the objects around them, its snapshot, the mask for
+"""Bytes of a namespace besides its arrays: the objects around them, its view, the mask for
 queries without filters, and its empty vocabulary. Measured with tracemalloc: 13,200 for one memory.
 """
 
@@ -61,7 +61,7 @@ class Held:
     """
 
     roster: Roster = field(default_factory=Roster)
-    snap: Snapshot = field(init=False)
+    snap: RosterView = field(init=False)
     rev: int = 0
     whole: bool = True
     filed: int = 0
@@ -77,12 +77,12 @@ class Held:
     shown: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        self.snap = self.roster.snapshot()
+        self.snap = self.roster.view()
 
     def drop_rows(self) -> None:
         """Drop the memories and all that was derived from them, to be read again."""
         self.roster, self.words = Roster(), Vocabulary()
-        self.snap = self.roster.snapshot()
+        self.snap = self.roster.view()
         self.vectors = self.open = None
 
     @property

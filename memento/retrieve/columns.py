@@ -1,7 +1,7 @@
 """Keep an outline of one namespace in RAM: a few numbers per memory, and no text.
 
 Rows are in the order of their docids, which is the order of arrival. The arrays only grow, by
-doubling. A `Snapshot` is a view of the first n rows; it is taken under the lock and read without
+doubling. A `RosterView` is a view of the first n rows; it is taken under the lock and read without
 it. A row that changes in the meantime (forgotten, promoted) shows at once; a new row does not show.
 """
 
@@ -184,7 +184,7 @@ _FIRST_ROOM = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Snapshot:
+class RosterView:
     """A namespace as one query sees it. The arrays have one value per row; -1 means no value.
 
     Attributes:
@@ -244,7 +244,7 @@ class Snapshot:
     names: Names
 
     def rows_of(self, docids: NDArray[np.int64]) -> Rows:
-        """Find the rows of docids; those not in the snapshot are left out."""
+        """Find the rows of docids; those not in the view are left out."""
         offset: Rows = (docids - self.first).astype(np.intp, copy=False)
         if not len(offset):
             return offset
@@ -301,8 +301,8 @@ class Roster:
         self._people: dict[str, int] | None = {}  # None after a participant came or went
         self._row_at = np.zeros(0, np.int32)
         self._placed = 0  # number of rows in `_row_at`
-        self._taken: Snapshot | None = None
-        self._bytes = 0  # valid while there is a snapshot
+        self._taken: RosterView | None = None
+        self._bytes = 0  # valid while there is a view
 
     def __len__(self) -> int:
         return self._n
@@ -342,7 +342,7 @@ class Roster:
         roster._last_of_session = dict(zip(places[last].tolist(), last.tolist(), strict=True))
         return roster
 
-    def snapshot(self) -> Snapshot:
+    def view(self) -> RosterView:
         """Return the present namespace; the same object until something changes."""
         with self._lock:
             if self._taken is None:
@@ -350,14 +350,14 @@ class Roster:
                 self._bytes = 0
             return self._taken
 
-    def _take(self) -> Snapshot:
+    def _take(self) -> RosterView:
         n = self._n
-        column = {name: self._columns[name][:n] for name in Snapshot.__slots__ if name in COLUMNS}
+        column = {name: self._columns[name][:n] for name in RosterView.__slots__ if name in COLUMNS}
         lone = column["session"] < 0
         if self._people is None:
             spoken = self._codes["actor"].names
             self._people = people({spoken[code]: code for code in self._spoke})
-        return Snapshot(
+        return RosterView(
             n=n,
             live=self._live,
             mean_window=max(1.0, self._window / max(self._live, 1)),
@@ -378,9 +378,9 @@ class Roster:
         )
 
     def _places_of_docids(self) -> NDArray[np.int32] | None:
-        """Return the row of each docid from the first one on; see ``Snapshot.row_at``.
+        """Return the row of each docid from the first one on; see ``RosterView.row_at``.
 
-        Rows keep their docids, so that only new ones are added. Earlier snapshots share the array.
+        Rows keep their docids, so that only new ones are added. Earlier views share the array.
         """
         docid = self._columns["docid"][: self._n]
         span = int(docid[-1] - docid[0]) + 1 if self._n else 0

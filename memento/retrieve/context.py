@@ -14,7 +14,7 @@ from memento.config import RetrieveConfig
 from memento.retrieve import by_time, question
 from memento.retrieve.by_meaning import Meaning
 from memento.retrieve.by_name import Called, slot_asked
-from memento.retrieve.columns import KINDS, Floats, Mask, Snapshot
+from memento.retrieve.columns import KINDS, Floats, Mask, RosterView
 from memento.retrieve.former_values import Changes, Heirs
 from memento.retrieve.ledger_source import Texts, TextSource
 from memento.retrieve.request import Request
@@ -72,7 +72,7 @@ class Look:
     def __init__(
         self,
         request: Request,
-        snap: Snapshot,
+        snap: RosterView,
         source: TextSource,
         config: RetrieveConfig,
         allowed: Mask,

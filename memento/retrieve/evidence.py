@@ -18,7 +18,7 @@ from memento.embed.common_words import is_form_of_common
 from memento.retrieve.by_meaning import Cosines, Meaning
 from memento.retrieve.by_time import LONG, Then, fit
 from memento.retrieve.by_words import Lexical
-from memento.retrieve.columns import KINDS, Floats, Mask, Rows, Snapshot
+from memento.retrieve.columns import KINDS, Floats, Mask, RosterView, Rows
 from memento.retrieve.context import Look, Rerank
 from memento.retrieve.question import Query
 from memento.text.answer_form import Form
@@ -144,7 +144,7 @@ class _Case:
     """Input of the pieces of evidence; ``cosines`` is None if no candidate has a vector."""
 
     query: Query
-    snap: Snapshot
+    snap: RosterView
     rows: Rows
     lexical: Lexical
     meaning: Meaning | None
@@ -364,7 +364,7 @@ def calendar(periods: Sequence[Period], day: NDArray[np.int64]) -> Floats:
 
 
 def with_said_dates(
-    query: Query, snap: Snapshot, found: Evidence, then: Then, best: Rows, read: Reads
+    query: Query, snap: RosterView, found: Evidence, then: Then, best: Rows, read: Reads
 ) -> Evidence:
     """Add the evidence that texts mention the time asked about.
 
@@ -389,7 +389,7 @@ def with_said_dates(
     return replace(found, signals={**found.signals, "said_date": each})
 
 
-def with_form(form: Form, snap: Snapshot, found: Evidence, texts: Mapping[int, str]) -> Evidence:
+def with_form(form: Form, snap: RosterView, found: Evidence, texts: Mapping[int, str]) -> Evidence:
     """Add the evidence that candidates hold the kind of answer that the query wants.
 
     ``texts`` are those of the most promising candidates; the others get 0.

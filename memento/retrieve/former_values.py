@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memento.retrieve.by_words import Lexical
-from memento.retrieve.columns import Floats, Mask, Rows, Snapshot, distinct, having_trait
+from memento.retrieve.columns import Floats, Mask, RosterView, Rows, distinct, having_trait
 from memento.retrieve.question import Query
 
 SHARE = np.float32(0.9)
@@ -41,7 +41,7 @@ class Heirs:
     heir: Rows
 
     @classmethod
-    def of(cls, snap: Snapshot) -> Self:
+    def of(cls, snap: RosterView) -> Self:
         """Follow the chains of supersession of a namespace."""
         former = snap.succeeded  # few, so only their status is read
         if len(former):
@@ -89,7 +89,7 @@ class Changes(Heirs):
     """
 
     @classmethod
-    def found(cls, snap: Snapshot, mask: Mask, pairs: Successions) -> Self:
+    def found(cls, snap: RosterView, mask: Mask, pairs: Successions) -> Self:
         """Keep the pairs whose statements may both be found."""
         if not pairs:
             return cls(_NO_ROWS, _NO_ROWS)
@@ -115,7 +115,7 @@ def words_of_heirs(words: Lexical, heirs: Heirs) -> Lexical:
 
 def first(
     query: Query,
-    snap: Snapshot,
+    snap: RosterView,
     heirs: Heirs,
     rows: Rows,
     matched: NDArray[np.uint32],
@@ -151,7 +151,7 @@ def _slots(heirs: Heirs, rows: Rows) -> Iterator[Rows]:
             yield places
 
 
-def _wanted(query: Query, snap: Snapshot, rows: Rows, matched: NDArray[np.uint32]) -> list[int]:
+def _wanted(query: Query, snap: RosterView, rows: Rows, matched: NDArray[np.uint32]) -> list[int]:
     """Order the values of one slot: the one asked for first, the present one after it."""
     ends = snap.valid_until[rows]
     newest: list[int] = np.lexsort((rows, snap.valid_from[rows], ends))[::-1].tolist()
@@ -176,7 +176,7 @@ def _named(query: Query, matched: np.uint32) -> bool:
     return bool(bits) and all(int(matched) >> bit & 1 for bit in bits)
 
 
-def _held(snap: Snapshot, rows: Rows, query: Query) -> Mask:
+def _held(snap: RosterView, rows: Rows, query: Query) -> Mask:
     """Mark the values that held at some time that the question names."""
     begins, ends = query.days.of(snap.valid_from[rows]), query.days.of(snap.valid_until[rows])
     held = np.zeros(len(rows), np.bool_)

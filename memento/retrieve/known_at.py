@@ -19,7 +19,7 @@ from memento.ledger.past import Past
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, damaged, docid_of, is_sound, strings_in
 from memento.retrieve.by_meaning import WIDER, Nearest
-from memento.retrieve.columns import Floats, Mask, Roster, RosterRow, Rows, Snapshot, distinct
+from memento.retrieve.columns import Floats, Mask, Roster, RosterRow, RosterView, Rows, distinct
 from memento.retrieve.ledger_source import Docids, LedgerSource
 from memento.retrieve.request import Request
 from memento.retrieve.searcher import LEDGER, Searcher
@@ -169,7 +169,7 @@ class PastNearest:
     """
 
     def __init__(
-        self, nearest: Nearest, present: Snapshot, then: Snapshot, revoiced: Docids
+        self, nearest: Nearest, present: RosterView, then: RosterView, revoiced: Docids
     ) -> None:
         self._nearest, self._present, self._then = nearest, present, then
         self._same = ~np.isin(then.docid, revoiced)
@@ -236,14 +236,14 @@ class PastSearcher(Searcher):
 
     def _follow(
         self, source: LedgerSource, filters: Filters, model: int | None, *, exact: bool
-    ) -> tuple[Snapshot, Mask, Nearest | None]:
+    ) -> tuple[RosterView, Mask, Nearest | None]:
         """Put the namespace together as it was; see ``Searcher._follow``."""
         assert isinstance(source, PastSource)  # noqa: S101 - `_source` makes no other
         every = Filters(now=filters.now, statuses=())
         present, _, nearest = super()._follow(source, every, model, exact=exact)
         world, roster = source.world, Roster()
         roster.apply(world.outlines)
-        snap = roster.snapshot()
+        snap = roster.view()
         docids = source.matching(filters) if needs_ledger(filters) else None
         allowed = allow(snap, filters, docids, source.hidden(filters))
         if nearest is None:
@@ -254,7 +254,7 @@ class PastSearcher(Searcher):
         """Return None: later uses and verdicts would change the order of that time."""
 
     def _name_most_owed(
-        self, ns: int, snap: Snapshot, nearest: Nearest | None, missing: dict[str, str]
+        self, ns: int, snap: RosterView, nearest: Nearest | None, missing: dict[str, str]
     ) -> None:
         """Report nothing: a memory without a vector of that time will not get one."""
 

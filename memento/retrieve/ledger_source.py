@@ -17,7 +17,7 @@ from memento.ledger.match import Match
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, string_in
 from memento.ledger.schema import SEQ_BITS
-from memento.retrieve.columns import Snapshot, distinct
+from memento.retrieve.columns import RosterView, distinct
 from memento.retrieve.spellings import Vocabulary
 from memento.retrieve.usage_boost import Life, Strengths
 from memento.status import HEARD
@@ -57,7 +57,7 @@ class TextSource(Protocol):
 class Texts:
     """Texts of rows, each fetched once."""
 
-    def __init__(self, snap: Snapshot, source: TextSource) -> None:
+    def __init__(self, snap: RosterView, source: TextSource) -> None:
         self._snap, self._source = snap, source
         self.known: dict[int, str] = {}
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memento.retrieve.by_meaning import Meaning
-from memento.retrieve.columns import KINDS, Snapshot
+from memento.retrieve.columns import KINDS, RosterView
 from memento.retrieve.context import Look
 from memento.retrieve.standings import Opposed, Quoted
 from memento.text.alike import shared_start
@@ -116,7 +116,7 @@ class Candidate:
 
 
 @dataclass(slots=True)
-class Said:
+class Content:
     """The content of a candidate, for comparison with others.
 
     Attributes:
@@ -132,14 +132,14 @@ class Said:
     gist: str | None = None
 
 
-def said(texts: Mapping[int, str], rows: Sequence[int]) -> dict[int, Said]:
+def said(texts: Mapping[int, str], rows: Sequence[int]) -> dict[int, Content]:
     """Return what some rows say."""
     split = {row: tuple(words(texts[row])) if len(texts[row]) <= _SHORT else () for row in rows}
     ends = {row: ending(texts[row]) for row in rows}
-    return {row: Said(texts[row], split[row], ends[row]) for row in rows}
+    return {row: Content(texts[row], split[row], ends[row]) for row in rows}
 
 
-Rule = Callable[[Sequence[Candidate], Mapping[int, Said]], list[Candidate]]
+Rule = Callable[[Sequence[Candidate], Mapping[int, Content]], list[Candidate]]
 """Changes the order of candidates, best first, by what they say; the scores stay with the places.
 """
 
@@ -195,9 +195,9 @@ class Answer:
         self.hits: list[Candidate] = []
         self._look = look
         self._rules = [rule for *_, of in RULES if (rule := of(look)) is not None]
-        self._said: dict[int, Said] = {}
+        self._said: dict[int, Content] = {}
 
-    def take(self, best: Sequence[Candidate], said: Mapping[int, Said]) -> None:
+    def take(self, best: Sequence[Candidate], said: Mapping[int, Content]) -> None:
         """Add the next best candidates after all others."""
         self._said |= said
         ready = by_score(best)
@@ -214,7 +214,7 @@ def by_score(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def newest_first(
-    ranked: Sequence[Candidate], said: Mapping[int, Said], settled: Settled | None = None
+    ranked: Sequence[Candidate], said: Mapping[int, Content], settled: Settled | None = None
 ) -> list[Candidate]:
     """If two statements differ only in their object, give the newer one the higher place.
 
@@ -234,7 +234,7 @@ def newest_first(
     return in_places(promoted(ranked, framed, goes_first, noted=True), ranked)
 
 
-def fold(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
+def fold(ranked: Sequence[Candidate], said: Mapping[int, Content]) -> list[Candidate]:
     """Merge candidates that say the same into the one with the best place, see `gist`."""
     kept: dict[tuple[int, str, str | None], Candidate] = {}
     ends = [(one.actor, said[one.row].ending) for one in ranked]
@@ -256,7 +256,7 @@ def fold(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidat
     return list(kept.values())
 
 
-def _replaces(newer: Candidate, older: Candidate, said: Mapping[int, Said]) -> bool:
+def _replaces(newer: Candidate, older: Candidate, said: Mapping[int, Content]) -> bool:
     before, after = said[older.row].words, said[newer.row].words
     if before[0] != after[0] and before[-1] != after[-1]:
         return False  # nearly always, so this comes first
@@ -267,7 +267,7 @@ def _replaces(newer: Candidate, older: Candidate, said: Mapping[int, Said]) -> b
     return all(newer.terms.get(name, 0) >= older.terms.get(name, 0) for name in _ASKED)
 
 
-def _framed(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> set[int]:
+def _framed(ranked: Sequence[Candidate], said: Mapping[int, Content]) -> set[int]:
     """Return the rows of statements that share their first or last word with another one."""
     spoken = [(one.row, said[one.row].words) for one in ranked if not one.question]
     spoken = [(row, says) for row, says in spoken if says]
@@ -320,10 +320,10 @@ class Newer:
     same thing again and again.
     """
 
-    def __init__(self, snap: Snapshot, meaning: Meaning) -> None:
+    def __init__(self, snap: RosterView, meaning: Meaning) -> None:
         self._snap, self._meaning = snap, meaning
 
-    def first(self, ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
+    def first(self, ranked: Sequence[Candidate], said: Mapping[int, Content]) -> list[Candidate]:
         """Place the newer of two statements first, and note in the older one that there is one."""
         best = list(ranked[:_MOST_NEAR])
         pairs = dict(self._pairs(best, said))
@@ -334,7 +334,7 @@ class Newer:
         )
         return in_places(order, ranked)
 
-    def last(self, ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
+    def last(self, ranked: Sequence[Candidate], said: Mapping[int, Content]) -> list[Candidate]:
         """Place the older of two statements first, for a question about former values."""
         best = list(ranked[:_MOST_NEAR])
         pairs = dict(self._pairs(best, said))
@@ -348,7 +348,7 @@ class Newer:
         return in_places(order, ranked)
 
     def _with_former_first(
-        self, best: Sequence[Candidate], said: Mapping[int, Said]
+        self, best: Sequence[Candidate], said: Mapping[int, Content]
     ) -> list[Candidate]:
         """If the first note is new, put the best older one that fits as well before it.
 
@@ -366,7 +366,7 @@ class Newer:
         return list(best)
 
     def _pairs(
-        self, best: Sequence[Candidate], said: Mapping[int, Said]
+        self, best: Sequence[Candidate], said: Mapping[int, Content]
     ) -> Iterator[tuple[tuple[int, int], float]]:
         """Yield the pairs of statements about the same thing."""
         notes = sorted(self._notes(best, said), key=lambda one: one.row)
@@ -399,7 +399,7 @@ class Newer:
         cosines: list[list[float]] = np.maximum(found, found.T).tolist()
         return cosines
 
-    def _notes(self, best: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
+    def _notes(self, best: Sequence[Candidate], said: Mapping[int, Content]) -> list[Candidate]:
         """Keep heard statements of people outside of conversations."""
         snap, rows = self._snap, np.array([one.row for one in best], np.intp)
         assistant = (snap.cues[rows] & np.uint32(Cue.ASSISTANT)) != 0
@@ -413,7 +413,7 @@ class Newer:
         return newer.actor == older.actor and bool(happened[newer.row] >= happened[older.row])
 
 
-def _is_of_another(newer: Candidate, older: Candidate, said: Mapping[int, Said]) -> bool:
+def _is_of_another(newer: Candidate, older: Candidate, said: Mapping[int, Content]) -> bool:
     """Return whether the newer of two statements of one form is not about what the query names.
 
     "The key to the darkroom hangs by the fuse box" is no news of the key to the boathouse. Of
@@ -450,10 +450,10 @@ def _fits(one: Candidate, other: Candidate, share: float | None) -> bool:
 class Standings:
     """Orders conflicting candidates of one query."""
 
-    def __init__(self, snap: Snapshot, opposed: Opposed) -> None:
+    def __init__(self, snap: RosterView, opposed: Opposed) -> None:
         self._snap, self._opposed = snap, opposed
 
-    def first(self, ranked: Sequence[Candidate], _said: Mapping[int, Said]) -> list[Candidate]:
+    def first(self, ranked: Sequence[Candidate], _said: Mapping[int, Content]) -> list[Candidate]:
         """Give the higher one of each pair the better place; note each in the other."""
         best = list(ranked[:_MOST_OPPOSED])
         if not best[1:]:
@@ -488,12 +488,12 @@ class Quotes:
     ``leads`` tells whether an article comes before its sources.
     """
 
-    def __init__(self, snap: Snapshot, quoted: Quoted, *, leads: bool) -> None:
+    def __init__(self, snap: RosterView, quoted: Quoted, *, leads: bool) -> None:
         self._snap, self._quoted, self._leads = snap, quoted, leads
         self._above: set[int] = set()
         self._gone: set[int] = set()
 
-    def first(self, ranked: Sequence[Candidate], _said: Mapping[int, Said]) -> list[Candidate]:
+    def first(self, ranked: Sequence[Candidate], _said: Mapping[int, Content]) -> list[Candidate]:
         """Leave out the sources of articles that stand for them, and the other articles."""
         sources = self._sources([one.row for one in ranked])
         kept = list(ranked)
@@ -676,7 +676,7 @@ def _changed(look: Look) -> Rule | None:
             wanted.terms.get(name, 0) >= other.terms.get(name, 0) for name in _LOOKED_FOR
         )
 
-    def first(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
+    def first(ranked: Sequence[Candidate], said: Mapping[int, Content]) -> list[Candidate]:
         may_yield = {row for row, _ in pairs}
         best = promoted(
             ranked[:_MOST_CHANGED],

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from memento.base.clock import DAY, EPOCH, to_micros
 from memento.ledger.match import Match
 from memento.retrieve import spellings
-from memento.retrieve.spellings import Exact, without_possessive
+from memento.retrieve.spellings import Verbatim, without_possessive
 from memento.text import answer_form, former_question
 from memento.text import words as spelling
 from memento.text.answer_form import Form
@@ -170,7 +170,7 @@ class Query:
     terms: tuple[str, ...]
     topic: frozenset[str]
     kinds: frozenset[str]
-    exact: tuple[Exact, ...]
+    exact: tuple[Verbatim, ...]
     forms: Mapping[str, Match]
     codes: frozenset[str]
     periods: tuple[Period, ...]

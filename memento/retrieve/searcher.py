@@ -41,7 +41,7 @@ from memento.retrieve.answer import Found, Ranking, find
 from memento.retrieve.by_meaning import Exact, Meaning, Nearest
 from memento.retrieve.by_words import known_from
 from memento.retrieve.cache import Followed, Held, Kept
-from memento.retrieve.columns import ERASED, Mask, Roster, RosterRow, Snapshot, having_trait
+from memento.retrieve.columns import ERASED, Mask, Roster, RosterRow, RosterView, having_trait
 from memento.retrieve.context import Look, Rerank
 from memento.retrieve.ledger_source import Docids, LedgerSource, Postings, State
 from memento.retrieve.outline import Outlines, is_due
@@ -101,7 +101,7 @@ def _take(connection: Session, ns: int, held: Held, rows: list[RosterRow]) -> No
             held.drop_rows()
             ours = _shown(held, _rows_since(connection, ns, 0))
     held.roster.apply(ours)
-    held.snap = held.roster.snapshot()
+    held.snap = held.roster.view()
 
 
 def _shown(held: Held, rows: list[RosterRow]) -> list[RosterRow]:
@@ -303,7 +303,7 @@ class Searcher:
             missing.setdefault(Tier.LONG.value, why)
 
     def _name_most_owed(
-        self, ns: int, snap: Snapshot, nearest: Nearest | None, missing: dict[str, str]
+        self, ns: int, snap: RosterView, nearest: Nearest | None, missing: dict[str, str]
     ) -> None:
         """Report it if most active memories of a namespace are not embedded yet."""
         if self._embedding is None or Tier.LONG.value in missing:
@@ -335,7 +335,7 @@ class Searcher:
             return None
 
     def _embedded(
-        self, request: Request, source: LedgerSource, snap: Snapshot, missing: dict[str, str]
+        self, request: Request, source: LedgerSource, snap: RosterView, missing: dict[str, str]
     ) -> NDArray[np.float32] | None:
         """Embed a query after correcting its typing errors; see `spellings.meant`."""
         assert self._embedding is not None  # noqa: S101 - it has a number
@@ -430,7 +430,7 @@ class Searcher:
 
     def _follow(
         self, source: LedgerSource, filters: Filters, model: int | None, *, exact: bool
-    ) -> tuple[Snapshot, Mask, Nearest | None]:
+    ) -> tuple[RosterView, Mask, Nearest | None]:
         """Bring the namespace up to date; return it, the rows that pass, and the vector index.
 
         Returns:
@@ -524,7 +524,7 @@ class Searcher:
             and (outline := self._outlines.load(connection, ns, rev)) is not None
         ):
             held.roster, held.rev = outline
-            held.snap = held.roster.snapshot()
+            held.snap = held.roster.view()
             held.filed = held.rev
         rows = _rows_since(connection, ns, held.rev)
         try:
@@ -534,7 +534,7 @@ class Searcher:
             held.drop_rows()
             held.whole = False
             held.roster.apply(_readable(_shown(held, _rows_since(connection, ns, 0))))
-            held.snap = held.roster.snapshot()
+            held.snap = held.roster.view()
         erased = [row.docid for row in rows if row.status == ERASED]
         self._tail.follow(connection, ns, rev, erased, afresh=afresh)
         return rev, edition

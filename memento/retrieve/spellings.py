@@ -227,24 +227,24 @@ _POSSESSIVE = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Exact:
+class Verbatim:
     """Something that a memory must contain exactly: how to find candidates and check texts."""
 
     match: Match
     held_by: Callable[[str], bool]
 
 
-def exact(quoted: Iterable[str], text: str, coded: Sequence[Code]) -> tuple[Exact, ...]:
+def exact(quoted: Iterable[str], text: str, coded: Sequence[Code]) -> tuple[Verbatim, ...]:
     """List what a question wants exactly: quoted phrases, identifiers, words with a symbol.
 
     The text is without its dates; an identifier may be written with other separators in a memory.
     """
-    found: dict[str, Exact] = {}
+    found: dict[str, Verbatim] = {}
     for phrase in quoted:
         found[words.squeeze(phrase)] = _phrase(phrase)
     for code in coded:
         if code.sure or code.short:
-            found["".join(code.parts)] = Exact(_any_of(code.spellings()), _held(code))
+            found["".join(code.parts)] = Verbatim(_any_of(code.spellings()), _held(code))
     for phrase in words.identifiers(text):
         letters = "".join(filter(str.isalnum, words.squeeze(phrase)))
         if letters not in found:
@@ -356,12 +356,12 @@ def _any_of(ways: Iterable[tuple[str, ...]]) -> Match:
     return found[0] if len(found) == 1 else Any(tuple(found))
 
 
-def _phrase(phrase: str) -> Exact:
+def _phrase(phrase: str) -> Verbatim:
     written = words.squeeze(phrase)
     joined = " ".join(words.terms(phrase))
     single = len(joined) == 1 and words.is_unspaced(joined)
     match = Start(joined) if single else Word(joined)
-    return Exact(match, lambda text: words.holds(words.squeeze(text), written))
+    return Verbatim(match, lambda text: words.holds(words.squeeze(text), written))
 
 
 def _held(code: Code) -> Callable[[str], bool]:
@@ -369,11 +369,11 @@ def _held(code: Code) -> Callable[[str], bool]:
     return lambda text: pattern().search(words.squeeze(text)) is not None
 
 
-def _symbol(symbol: str) -> Exact:
+def _symbol(symbol: str) -> Verbatim:
     match = Word(" ".join(words.terms(symbol)))
-    return Exact(match, lambda text: codes.has_symbol(text, symbol))
+    return Verbatim(match, lambda text: codes.has_symbol(text, symbol))
 
 
-def _number(number: str) -> Exact:
+def _number(number: str) -> Verbatim:
     pattern = codes.numbered(number)
-    return Exact(Word(number), lambda text: pattern.search(text) is not None)
+    return Verbatim(Word(number), lambda text: pattern.search(text) is not None)

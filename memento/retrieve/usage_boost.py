@@ -28,7 +28,7 @@ from memento.ledger import strength_fold as folded
 from memento.ledger.contract import Session
 from memento.ledger.rows import Row
 from memento.ledger.schema import SEQ_MASK
-from memento.retrieve.columns import STATUSES, Floats, Rows, Snapshot, grown
+from memento.retrieve.columns import STATUSES, Floats, RosterView, Rows, grown
 from memento.status import having
 from memento.types import Beside
 
@@ -176,7 +176,7 @@ class Life:
 
     def move(
         self,
-        snap: Snapshot,
+        snap: RosterView,
         rows: Rows,
         order: Rows,
         *,
@@ -207,7 +207,7 @@ class Life:
         return Moved(moved, placed, pull, parts)
 
     def _associated(
-        self, snap: Snapshot, rows: Rows, order: Rows, pull: Floats, effects: Floats
+        self, snap: RosterView, rows: Rows, order: Rows, pull: Floats, effects: Floats
     ) -> Floats | None:
         """Return what candidates gain by links from the first ones, in nats; None if nothing.
 
@@ -237,7 +237,7 @@ class Life:
         return led if led.any() else None
 
     def effects(
-        self, snap: Snapshot, rows: Rows, levelled: Floats | None = None
+        self, snap: RosterView, rows: Rows, levelled: Floats | None = None
     ) -> dict[str, Floats] | None:
         """Return the effects on candidates, by name, in nats; None if there are none.
 

@@ -25,8 +25,8 @@ from memento.retrieve.cache import Held
 from memento.retrieve.columns import (
     TIERS,
     Floats,
+    RosterView,
     Rows,
-    Snapshot,
     distinct,
     having_trait,
 )
@@ -179,7 +179,7 @@ class VectorSearch:
         ns: int,
         labels: tuple[str, ...],
         held: Held,
-        snap: Snapshot,
+        snap: RosterView,
         allowed: int | None,
         *,
         exact: bool,
@@ -226,7 +226,7 @@ class VectorSearch:
         listed = self._ledger.read(lambda c: memories.docids_named(c, ns, ids), space=ns)
         return np.fromstring(listed, np.int64, sep=",")
 
-    def _lacking(self, ns: int, snap: Snapshot, found: Vectors) -> Rows:
+    def _lacking(self, ns: int, snap: RosterView, found: Vectors) -> Rows:
         """Return the rows whose vectors Chroma lacks: of the short tier, or not handed on yet."""
         most = found.embedded // LACKS + 1
         waiting = self._ledger.read(lambda c: vectors.waiting_in(c, ns, most), space=ns)
@@ -238,7 +238,7 @@ class VectorSearch:
     def _note_damage(self, table: Table) -> None:
         self._damaged.add(table.mark)
 
-    def _settle(self, ns: int, held: Held, snap: Snapshot) -> None:
+    def _settle(self, ns: int, held: Held, snap: RosterView) -> None:
         """Write the tail to the file if it is long; the next query reopens the file."""
         found = held.vectors
         assert found is not None  # noqa: S101 - see search

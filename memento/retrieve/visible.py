@@ -23,7 +23,7 @@ from memento.retrieve.columns import (
     TIERS,
     Interned,
     Mask,
-    Snapshot,
+    RosterView,
     having_trait,
 )
 from memento.retrieve.ledger_source import LedgerSource
@@ -46,7 +46,7 @@ def needs_ledger(filters: Filters) -> bool:
 
 
 def allow(
-    snap: Snapshot,
+    snap: RosterView,
     filters: Filters,
     docids: NDArray[np.int64] | None = None,
     hidden: NDArray[np.int64] | None = None,
@@ -103,7 +103,7 @@ class Open:
     until: int
 
     @classmethod
-    def of(cls, snap: Snapshot, filters: Filters) -> Self:
+    def of(cls, snap: RosterView, filters: Filters) -> Self:
         """Mark the rows that pass when the caller set no filters."""
         mask, now = allow(snap, filters), filters.now
         mask.flags.writeable = False
@@ -112,7 +112,7 @@ class Open:
         return cls(mask, now, until)
 
 
-def _limit_times(mask: Mask, snap: Snapshot, filters: Filters) -> None:
+def _limit_times(mask: Mask, snap: RosterView, filters: Filters) -> None:
     """Leave out, in place, the rows that happened before or after the wanted time."""
     if filters.since is not None:
         mask &= snap.occurred_at >= filters.since
@@ -120,7 +120,7 @@ def _limit_times(mask: Mask, snap: Snapshot, filters: Filters) -> None:
         mask &= snap.occurred_at < filters.until
 
 
-def _holding(snap: Snapshot, filters: Filters) -> Mask:
+def _holding(snap: RosterView, filters: Filters) -> Mask:
     """Mark the rows that are valid at the moment asked about.
 
     Rows of the past, shown only on request, need not be valid now.
@@ -153,13 +153,13 @@ BY_NAME = having("by_name")
 _FOUND = having("found")
 
 
-def chosen(source: LedgerSource, snap: Snapshot, filters: Filters) -> Mask:
+def chosen(source: LedgerSource, snap: RosterView, filters: Filters) -> Mask:
     """Mark the rows that pass filters."""
     docids = source.matching(filters) if needs_ledger(filters) else None
     return allow(snap, filters, docids, source.hidden(filters))
 
 
-def set_aside(source: LedgerSource, snap: Snapshot, filters: Filters) -> Mask | None:
+def set_aside(source: LedgerSource, snap: RosterView, filters: Filters) -> Mask | None:
     """Mark the rows found only by name; None if there are none, or none are wanted."""
     if filters.statuses != _FOUND or not snap.named_only:
         return None

@@ -25,7 +25,7 @@ from memento.types import Hit, Memory
 PAGE = 100
 _WHO = {"user_id", "agent_id", "run_id"}
 _FILTERS = {"agent_id": "actor", "run_id": "session", "metadata": "where"}
-Said = dict[str, Any]
+Json = dict[str, Any]
 
 
 class Asked(NamedTuple):
@@ -40,7 +40,7 @@ class Asked(NamedTuple):
 
     service: Service
     caller: Caller
-    said: Said
+    said: Json
     request: Request
 
     async def call(self, user: str | None, method: str, **arguments: Any) -> Any:
@@ -95,12 +95,12 @@ async def _absent(_: Request) -> Response:
     raise NotHere("memento does not support mem0's profiles, exports, summaries or feedback")
 
 
-async def _ping(asked: Asked) -> Said:
+async def _ping(asked: Asked) -> Json:
     place = "/".join(namespace_of(asked.caller, None))  # clients expect a project
     return {"status": "ok", "user_email": None, "org_id": "memento", "project_id": place}
 
 
-async def _add(asked: Asked) -> Said:
+async def _add(asked: Asked) -> Json:
     said = asked.said
     messages = said.get("messages")
     if not isinstance(messages, list):
@@ -125,7 +125,7 @@ async def _add(asked: Asked) -> Said:
     return {"results": [_shown(one, user) | {"event": "ADD"} for one in kept]}
 
 
-async def _list(asked: Asked) -> Said:
+async def _list(asked: Asked) -> Json:
     user, filters = _filters(asked.said)
     size = min(_whole(asked.said, "page_size", PAGE), PAGE)
     page = _whole(asked.said, "page", 1)
@@ -135,7 +135,7 @@ async def _list(asked: Asked) -> Said:
     return {"count": count, "next": None, "previous": None, "results": results}
 
 
-async def _search(asked: Asked) -> Said:
+async def _search(asked: Asked) -> Json:
     user, filters = _filters(asked.said)
     k = _whole(asked.said, "top_k", _whole(asked.said, "limit", 10))
     least = asked.said.get("threshold") or 0.0
@@ -144,24 +144,24 @@ async def _search(asked: Asked) -> Said:
     return {"results": [_scored(hit, user) for hit in found]}
 
 
-async def _get(asked: Asked) -> Said:
+async def _get(asked: Asked) -> Json:
     user, name = _named(asked.request.path_params["id"])
     return _shown(await asked.call(user, "get", id=name), user)
 
 
-async def _update(asked: Asked) -> Said:
+async def _update(asked: Asked) -> Json:
     user, name = _named(asked.request.path_params["id"])
     changes = {key: asked.said[key] for key in ("text", "metadata") if asked.said.get(key)}
     return _shown(await asked.call(user, "update", id=name, **changes), user)
 
 
-async def _delete(asked: Asked) -> Said:
+async def _delete(asked: Asked) -> Json:
     user, name = _named(asked.request.path_params["id"])
     await asked.call(user, "forget", id=name)
     return {"message": "Memory deleted successfully!"}
 
 
-async def _history(asked: Asked) -> list[Said]:
+async def _history(asked: Asked) -> list[Json]:
     user, name = _named(asked.request.path_params["id"])
     states = await asked.call(user, "changes.history", id=name)
     began = (await asked.call(user, "get", id=name)).created_at
@@ -181,7 +181,7 @@ async def _history(asked: Asked) -> list[Said]:
     return told
 
 
-async def _delete_all(asked: Asked) -> Said:
+async def _delete_all(asked: Asked) -> Json:
     user, filters = _filters(asked.said)
     if not any(asked.said.get(name) for name in _WHO):
         raise InvalidInput("user_id", "specify whose memories to delete")
@@ -189,21 +189,21 @@ async def _delete_all(asked: Asked) -> Said:
     return {"message": "Memories deleted successfully!"}
 
 
-async def _batch_update(asked: Asked) -> Said:
+async def _batch_update(asked: Asked) -> Json:
     for one in (several := _several(asked.said)):
         user, name = _named(str(one.get("memory_id")))
         await asked.call(user, "update", id=name, text=one.get("text"))
     return {"message": f"Successfully updated {len(several)} memories"}
 
 
-async def _batch_delete(asked: Asked) -> Said:
+async def _batch_delete(asked: Asked) -> Json:
     for one in (several := _several(asked.said)):
         user, name = _named(str(one.get("memory_id")))
         await asked.call(user, "forget", id=name)
     return {"message": f"Successfully deleted {len(several)} memories"}
 
 
-def _several(said: Mapping[str, Any]) -> list[Said]:
+def _several(said: Mapping[str, Any]) -> list[Json]:
     """Return the ``memories`` of a batch call."""
     several = said.get("memories")
     if not isinstance(several, list) or not all(isinstance(one, dict) for one in several):
@@ -211,7 +211,7 @@ def _several(said: Mapping[str, Any]) -> list[Said]:
     return several
 
 
-async def _entities(asked: Asked) -> Said:
+async def _entities(asked: Asked) -> Json:
     """List only the users below the token's namespace."""
     labels, memory = namespace_of(asked.caller, None), asked.service.memory
     every = await asked.service.run(
@@ -225,7 +225,7 @@ async def _entities(asked: Asked) -> Said:
     return {"count": len(found), "results": found}
 
 
-async def _delete_entity(asked: Asked) -> Said:
+async def _delete_entity(asked: Asked) -> Json:
     kind, name = (asked.request.path_params[one] for one in ("type", "name"))
     if kind == "user":
         await asked.call(name, "forget_many", within="")
@@ -237,13 +237,13 @@ async def _delete_entity(asked: Asked) -> Said:
     return {"message": "Entity deleted successfully!"}
 
 
-def _filters(said: Mapping[str, Any]) -> tuple[str | None, Said]:
+def _filters(said: Mapping[str, Any]) -> tuple[str | None, Json]:
     """Convert mem0's filters to the user and the filters of the manager."""
     given = said.get("filters") or {name: said[name] for name in _WHO if said.get(name)}
     several = given.get("AND", [given]) if isinstance(given, dict) else None
     if not isinstance(several, list) or not all(isinstance(one, dict) for one in several):
         raise InvalidInput("filters", "must be an object, or AND with a list of objects")
-    asked: Said = {}
+    asked: Json = {}
     for one in several:
         asked |= one
     user = asked.pop("user_id", None)
@@ -268,7 +268,7 @@ def _named(text: str) -> tuple[str | None, str]:
     return unquote(user) or None, name
 
 
-def _shown(one: Memory, user: str | None) -> Said:
+def _shown(one: Memory, user: str | None) -> Json:
     return {
         "id": f"{quote(user or '', safe='')}:{one.id}",
         "memory": one.text,
@@ -282,5 +282,5 @@ def _shown(one: Memory, user: str | None) -> Said:
     }
 
 
-def _scored(hit: Hit, user: str | None) -> Said:
+def _scored(hit: Hit, user: str | None) -> Json:
     return _shown(hit.memory, user) | {"score": hit.score}

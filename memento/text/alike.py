@@ -54,7 +54,7 @@ OPPOSITES = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Comparable:
     """A statement, prepared for comparison.
 
     Attributes:
@@ -70,7 +70,7 @@ class Said:
     every: frozenset[str] = frozenset()
 
 
-def read(text: str) -> Said:
+def read(text: str) -> Comparable:
     """Read a statement.
 
     >>> read("Anna pays 5 EUR, not Bob").marks
@@ -78,7 +78,8 @@ def read(text: str) -> Said:
     """
     every = frozenset(words(text))
     content = every - STOP_WORDS
-    return Said(content, tuple(_marks(text)), "?" in text[-3:] or "\uff1f" in text[-3:], every)
+    asks = "?" in text[-3:] or "\uff1f" in text[-3:]
+    return Comparable(content, tuple(_marks(text)), asks, every)
 
 
 def _marks(text: str) -> Iterator[str]:
@@ -128,7 +129,7 @@ def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
     return both / every if every else 0.0
 
 
-def alike(one: Said, other: Said, least: float) -> bool:
+def alike(one: Comparable, other: Comparable, least: float) -> bool:
     """Return whether two statements say the same.
 
     Args:

@@ -26,7 +26,7 @@ MAX_DATA = 65_536
 """Largest ``data`` of a checkpoint as JSON, bytes."""
 
 
-class Said(TypedDict, total=False):
+class CheckpointParts(TypedDict, total=False):
     """The parts of a checkpoint; each may be left out."""
 
     goal: str | None

@@ -41,9 +41,9 @@ from memento.verbs.session_extract import Section, render
 from memento.verbs.session_handle import (
     Checkpoint,
     CheckpointKind,
+    CheckpointParts,
     Named,
     Resumption,
-    Said,
     SessionInfo,
 )
 from memento.views import Part
@@ -89,7 +89,7 @@ class Session(Named):
         """
         return self._sessions.info(self.id)
 
-    def checkpoint(self, **said: Unpack[Said]) -> Checkpoint:
+    def checkpoint(self, **said: Unpack[CheckpointParts]) -> Checkpoint:
         """Save a checkpoint; see ``Sessions.checkpoint``."""
         return self._sessions.checkpoint(self.id, **said)
 

@@ -1,7 +1,8 @@
 """Note which earlier statements of a person a later one changes. Hides nothing.
 
 A new note is read together with the few earlier notes of the same speaker that are nearest in
-meaning (``observe.changes``). What it changes is shown after it, see ``retrieve.former_values``.
+meaning (``observe.change_reader``). What it changes is shown after it, see
+``retrieve.former_values``.
 Only statements outside of conversations are compared: in a conversation people speak about the same
 thing again and again.
 """
@@ -16,7 +17,7 @@ from memento.ledger import memories, succession_rows
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.rows import Row, is_sound
 from memento.ledger.succession_rows import Place
-from memento.observe.changes import ChangeReader
+from memento.observe.change_reader import ChangeReader
 from memento.observe.language import ENGLISH, recognise
 from memento.text.opposed import LONGEST
 from memento.write.settling import NEVER

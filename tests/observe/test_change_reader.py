@@ -11,8 +11,8 @@ import pytest
 
 from memento.embed.onnx import MINILM
 from memento.errors import EmbedderError
-from memento.observe import changes
-from memento.observe.changes import ChangeReader
+from memento.observe import change_reader
+from memento.observe.change_reader import ChangeReader
 
 PAIR = "I live in Leeds", "Moved to Porto last month"
 
@@ -21,9 +21,9 @@ PAIR = "I live in Leeds", "Moved to Porto last month"
 def folder(tmp_path, monkeypatch):
     """A copy of the model that may be damaged; the reader is loaded from it."""
     copied = Path(shutil.copytree(MINILM, tmp_path / "minilm"))
-    monkeypatch.setattr(changes, "MINILM", copied)
-    monkeypatch.setattr(changes, "MANIFEST", copied / "changes.json")
-    monkeypatch.setattr(changes, "_loaded", changes._loaded.__wrapped__)
+    monkeypatch.setattr(change_reader, "MINILM", copied)
+    monkeypatch.setattr(change_reader, "MANIFEST", copied / "changes.json")
+    monkeypatch.setattr(change_reader, "_loaded", change_reader._loaded.__wrapped__)
     return copied
 
 
@@ -50,7 +50,7 @@ def test_a_bad_manifest_is_named(folder, content):
 
 def test_the_files_are_whole_and_small():
     """The manifest names what is there; the word embeddings are those of the embedder."""
-    manifest = json.loads(changes.MANIFEST.read_text())
+    manifest = json.loads(change_reader.MANIFEST.read_text())
     for name, digest in manifest["sha256"].items():
         assert hashlib.sha256((MINILM / name).read_bytes()).hexdigest() == digest
     assert (MINILM / "changes.onnx").stat().st_size < 15_000_000

@@ -80,7 +80,7 @@ class Shelf:
         """Return the search by vector; None without any."""
         if not self.vectors:
             return None
-        snap, docids = self.roster.snapshot(), sorted(self.vectors)
+        snap, docids = self.roster.view(), sorted(self.vectors)
         matrix = np.array([self.vectors[docid] for docid in docids])
         none = Vectors.of(None, snap.docid, matrix.shape[1], (1, 0))
         return Exact(none.take(np.array(docids), matrix, snap.docid), snap, lambda _: None)
@@ -104,14 +104,14 @@ class Shelf:
 
     def vocabulary(self, first):
         """List the words of heard memories; see `TextSource`."""
-        snap, known = self.roster.snapshot(), Vocabulary()
+        snap, known = self.roster.view(), Vocabulary()
         for docid in snap.docid[snap.heard & (snap.docid >= first)].tolist():
             known.put(docid, spelling.words(self.text_of[docid]))
         return known
 
     def find(self, query, vector=None, config=None, *, now=NOW, **options):
         """Ask a question."""
-        snap, config = self.roster.snapshot(), config or RetrieveConfig()
+        snap, config = self.roster.view(), config or RetrieveConfig()
         filters = Filters(now=int(now.timestamp() * 1_000_000))
         limits = {name: options.pop(name) for name in LIMITS.keys() & options.keys()}
         nearest = options.pop("nearest", None) or self.search()

@@ -120,7 +120,7 @@ def test_filters_come_before_limits(shelf):
     only = shelf.add("red cat", tier="long")
     for _ in range(300):
         shelf.add("red cat red cat")
-    snap = shelf.roster.snapshot()
+    snap = shelf.roster.view()
     mask = allow(snap, Filters(now=0, tiers=("long",)))
     assert [one.docid for one in shelf.find("red cat", allowed=mask).found] == [only]
 

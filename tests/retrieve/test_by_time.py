@@ -240,7 +240,7 @@ def test_filters_hold(shelf):
     """Time proposes nothing that a filter leaves out."""
     shelf.add("A secret meeting", at=at("2025-04-01"), scope="work")
     mine = shelf.add("A quiet walk", at=at("2025-04-01"), scope="home")
-    snap = shelf.roster.snapshot()
+    snap = shelf.roster.view()
     assert shelf.hits("What happened yesterday?", now=NOW, allowed=snap.docid == mine) == [
         "A quiet walk"
     ]

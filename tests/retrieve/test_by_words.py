@@ -21,9 +21,9 @@ turns = st.lists(
 
 
 def score(shelf, text, cap=2_000):
-    """Score a namespace; returns the query, the snapshot and the scores."""
+    """Score a namespace; returns the query, the view and the scores."""
     query = parse(text, now=NOW.date(), years=range(2020, 2027), people={}, max_terms=32)
-    snap = shelf.roster.snapshot()
+    snap = shelf.roster.view()
     reader = by_words.Reader.of(snap, shelf, np.ones(snap.n, bool), cap, min(200, cap))
     postings = by_words.look_up(query, reader)
     return query, snap, by_words.bm25(query, postings, snap)

@@ -160,7 +160,7 @@ def test_vectors_of_now_do_not_match_what_was_said_then():
     now.embed({docid: [1 - n / 10, n / 10] for n, docid in enumerate(docids)})
     for n in range(1, 4):
         then.roster.apply([then.row(f"note {n}", docid=docids[n])])
-    present, past = now.roster.snapshot(), then.roster.snapshot()
+    present, past = now.roster.view(), then.roster.view()
     index = known_at.PastNearest(now.search(), present, past, np.array(docids[2:3]))
     rows, cosines = index.nearest(np.array([1, 0], np.float32), 9, np.ones(3, np.bool_))
     assert rows.tolist() == [0, 2]

@@ -130,7 +130,7 @@ class TestOrder:
         order(books)
         searcher, config = books._engine.searcher, books.store.config
         held = searcher._kept.hold((books._engine.ledger.find_namespace(books.store.namespace), ()))
-        snap, rows = held.roster.snapshot(), np.arange(len(NAMES))
+        snap, rows = held.roster.view(), np.arange(len(NAMES))
         life = Life(held.strengths, to_micros(books.store.clock()), config.dynamics, config.effect)
         assert life.effects(snap, rows)["belief"][0] > 0
         waiting = np.full_like(snap.status, STATUSES[Status.QUARANTINED])

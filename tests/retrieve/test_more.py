@@ -86,7 +86,7 @@ def test_cosines_are_smoothed_over_short_neighbours(talk):
     rows = rng.normal(size=(600, 16)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     shelf.embed(dict(zip(docids, rows, strict=True)))
-    snap = shelf.roster.snapshot()
+    snap = shelf.roster.view()
     padded = np.vstack([rows, np.zeros((1, 16), np.float32)])
     mixed = padded[:-1] + 0.5 * padded[snap.prev] + 0.5 * padded[snap.next]
     mixed /= np.linalg.norm(mixed, axis=1, keepdims=True)
@@ -101,12 +101,12 @@ def test_cosines_are_smoothed_over_short_neighbours(talk):
 
 
 def test_what_is_known_of_others_is_left_out():
-    """Vectors of docids that are not in the snapshot do not shift what is told of the rest."""
+    """Vectors of docids that are not in the view do not shift what is told of the rest."""
     shelf = Shelf()
     docids = [shelf.add(f"note {n}") for n in range(5)]
     rows = np.eye(7, dtype=np.float32)
     shelf.embed(dict(zip([docids[0] - 1, *docids, docids[-1] + 1], rows, strict=True)))
     query = np.array([7, 6, 5, 4, 3, 2, 1], np.float32) / np.float32(np.sqrt(140))
-    found = Meaning(shelf.roster.snapshot(), shelf.search(), query)
+    found = Meaning(shelf.roster.view(), shelf.search(), query)
     assert found.propose(np.ones(5, bool), 5).tolist() == [0, 1, 2, 3, 4]
     assert found.of(np.arange(5)).own == pytest.approx(query[1:6], abs=3e-5)

@@ -57,12 +57,12 @@ def roster_of(rows):
 
 
 def _has(roster, docid):
-    return docid in roster.snapshot().docid
+    return docid in roster.view().docid
 
 
 def said(roster):
     """Return all that a query sees of a roster."""
-    snap = roster.snapshot()
+    snap = roster.view()
     codes = {"session": snap.session_names, "actor": snap.actors, "scope": snap.scopes}
     columns = {name: getattr(snap, name).tolist() for name in COLUMNS if hasattr(snap, name)}
     for name, interned in codes.items():
@@ -87,7 +87,7 @@ def test_a_roster_read_from_its_file_is_the_same(first, later):
     roster = roster_of(first)
     again = reread(roster)
     assert said(again) == said(roster)
-    newest = max([0, *roster.snapshot().docid.tolist()])
+    newest = max([0, *roster.view().docid.tolist()])
     for one in later:
         row = row_of(one)._replace(docid=newest + 1 if one[0] > newest else one[0])
         newest = max(newest, row.docid)

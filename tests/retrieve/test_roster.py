@@ -53,7 +53,7 @@ def test_links_and_sums_after_any_changes(batches):
     roster = Roster()
     for rows, known in valid(batches):
         roster.apply(rows)
-        snap = roster.snapshot()
+        snap = roster.view()
         assert snap.docid.tolist() == sorted(known)
         _check(snap, known)
 
@@ -75,31 +75,31 @@ def _check(snap, known):
     assert snap.mean_window == pytest.approx(max(1.0, snap.window_words.sum() / max(1, snap.n)))
 
 
-def test_a_snapshot_does_not_grow():
+def test_a_view_does_not_grow():
     """A query sees the rows there were when it began, and no neighbour beyond them."""
     roster = Roster()
     roster.apply([row(1, "s")])
-    snap = roster.snapshot()
+    snap = roster.view()
     roster.apply([row(2, "s")])
     assert snap.n == 1
     assert snap.neighbours(np.array([0]), 1).tolist() == [-1]
-    assert roster.snapshot().neighbours(np.array([0]), 1).tolist() == [1]
+    assert roster.view().neighbours(np.array([0]), 1).tolist() == [1]
 
 
-def test_a_snapshot_serves_until_something_changes():
+def test_a_view_serves_until_something_changes():
     """While nothing changed it is the same one, after each change another."""
     roster = Roster()
     for change in (
         lambda: roster.apply([row(1, "s"), row(2, "s")]),
         lambda: roster.apply([row(1, "t")]),
     ):
-        before = roster.snapshot()
+        before = roster.view()
         change()
-        after = roster.snapshot()
+        after = roster.view()
         assert after is not before
-        assert roster.snapshot() is after
+        assert roster.view() is after
     roster.apply([])
-    assert roster.snapshot() is after
+    assert roster.view() is after
 
 
 def test_docids_must_ascend():
@@ -116,7 +116,7 @@ def test_erased_rows_do_not_count():
     roster = Roster()
     roster.apply([row(1), row(2), row(3)])
     roster.apply([row(2, status=ERASED)])
-    assert roster.snapshot().live == 2
+    assert roster.view().live == 2
 
 
 HIDDEN = ("quarantined", "forgotten", ERASED)
@@ -156,8 +156,8 @@ def test_what_is_hidden_leaves_no_trace(batches):
         newest = max([newest, *known])
     alone = Roster()
     alone.apply(one for one in last.values() if one.status not in HIDDEN)
-    told = roster.snapshot()
-    _same_to_those_heard(told, alone.snapshot())
+    told = roster.view()
+    _same_to_those_heard(told, alone.view())
 
 
 def _same_to_those_heard(told, alone):

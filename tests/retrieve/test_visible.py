@@ -112,7 +112,7 @@ def both(tmp_path_factory):
             ledger.write(lambda s, change=change, values=values: s.execute(change, values))
         roster = Roster()
         roster.apply(ledger.read(lambda s: _rows_since(s, ns, 0)))
-        snap = roster.snapshot()
+        snap = roster.view()
 
         def in_sql(filters):
             return ledger.read(lambda s: memories.matching(s, ns, filters))

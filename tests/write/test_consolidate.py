@@ -92,7 +92,7 @@ def test_a_join_that_ignores_negation_would_fold_them(memory, monkeypatch):
     read = alike.read
     monkeypatch.setattr(
         "memento.sleep.duplicates.read",
-        lambda text: alike.Said(read(text).content - {"never"}, (), asks=False),
+        lambda text: alike.Comparable(read(text).content - {"never"}, (), asks=False),
     )
     memory.add("Anna keeps the blue bike in the shed")
     memory.add("Anna never keeps the blue bike in the shed")

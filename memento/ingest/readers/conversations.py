@@ -26,7 +26,7 @@ from memento.ingest.source import (
     time_of,
     values,
 )
-from memento.messages import Said, is_one, named, read
+from memento.messages import Utterance, is_one, named, read
 from memento.types import Draft, Kind, Source
 
 UNSPOKEN_ROLES = frozenset({"system", "developer"})
@@ -151,7 +151,7 @@ def _message(
     )
 
 
-def _said(fields: Mapping[str, Any], place: FilePlace) -> Said:
+def _said(fields: Mapping[str, Any], place: FilePlace) -> Utterance:
     """Read a message; text that a database cannot store is refused, as in every file."""
     try:
         said = read(fields, "message")

@@ -4,7 +4,7 @@ Rendered on the server, with one stylesheet and one small script; it works witho
 
 door      sessions, and protection of forms
 views     the pages that read
-changes   the forms, each with its undo
+forms     the forms, each with its undo
 wording   what the page says about a memory
 graph     layout of linked memories
 """
@@ -27,7 +27,7 @@ from starlette.routing import BaseRoute, Route
 from memento.prompt.rendering import spell_out
 from memento.serve.access import caller_of
 from memento.serve.app import Service
-from memento.serve.page import changes, graph, views, wording
+from memento.serve.page import forms, graph, views, wording
 from memento.serve.page.door import HEADERS, Call, Door, form_token
 from memento.types import Change, Kind, Memory, Tier
 
@@ -38,17 +38,17 @@ READS = {
     "/session": views.session, "/health": views.health, "/playground": views.playground,
 }  # fmt: skip
 CHANGES: dict[str, Callable[[Call, str], Memory]] = {
-    "correct": changes.correct, "bring-back": changes.bring_back, "pin": changes.pin,
-    "lock": changes.lock, "move": changes.move, "approve": changes.approve,
-    "promote": changes.promote, "decline": changes.decline,
+    "correct": forms.correct, "bring-back": forms.bring_back, "pin": forms.pin,
+    "lock": forms.lock, "move": forms.move, "approve": forms.approve,
+    "promote": forms.promote, "decline": forms.decline,
     "forget": lambda call, name: call.memory.forget(name),
     "restore": lambda call, name: call.memory.restore(name),
     "reject": lambda call, name: call.memory.quarantine.reject(name),
 }  # fmt: skip
 """Changes of one memory, posted to ``/do/NAME/ID``."""
 OTHERS = {
-    "/undo": changes.undo, "/confirm": changes.confirm, "/resolve": changes.resolve,
-    "/direct": changes.direct, "/reject-source": changes.reject_source, "/tend": changes.tend,
+    "/undo": forms.undo, "/confirm": forms.confirm, "/resolve": forms.resolve,
+    "/direct": forms.direct, "/reject-source": forms.reject_source, "/tend": forms.tend,
 }  # fmt: skip
 STATIC = {"page.css": "text/css; charset=utf-8", "page.js": "text/javascript; charset=utf-8"}
 EVERY = 0.5
@@ -89,7 +89,7 @@ def routes(service: Service, *, every: float = EVERY) -> list[BaseRoute]:
         *(Route(f"/page/{name}", _static(name)) for name in STATIC),
         *(Route(path, door.page(view)) for path, view in READS.items()),
         *(
-            Route(f"/do/{name}/{{id:path}}", door.change(changes.of_one(one)), methods=["POST"])
+            Route(f"/do/{name}/{{id:path}}", door.change(forms.of_one(one)), methods=["POST"])
             for name, one in CHANGES.items()
         ),
         *(Route(path, door.change(view), methods=["POST"]) for path, view in OTHERS.items()),
