@@ -36,7 +36,7 @@ import json
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from memento.admit.draft import to_json
+from memento.admit.draft import Entry, to_json
 from memento.check import MAX_ITEMS
 from memento.ledger import changes, memories, usage_events
 from memento.ledger.contract import Work
@@ -143,6 +143,14 @@ def may_add(row: Row, new: Row, untrusted: Collection[str]) -> bool:
     if Trust.outranks(standing(row, untrusted), new.trust):
         return False
     return Trust.outranks(new.trust, row.trust) or new.source_parents in ("[]", row.source_parents)
+
+
+def relate(work: Work, entry: Entry, row: Row) -> None:
+    """Link a memory to those that the caller named."""
+    for memory_id in entry.related:
+        other = memories.by_id(work.db, work.ns, memory_id, damaged=True)
+        if row is entry.row or may_add(row, entry.row, work.rules.untrusted):
+            changes.link(work, row.docid, other.docid, "related")
 
 
 def _both(row: Row, new: Row, derived: Collection[str], metadata_bytes: int) -> dict[str, Any]:

@@ -1,10 +1,11 @@
 """The write path: how one ``add`` or ``add_many`` stores its drafts, in one transaction.
 
-`remember` is the entry point. Its parts follow it: insert new entries and merge repeats into stored
-memories, take over ids, replace by id. All of that is one transaction, including the links of a
-memory and the overflow of its ring. The background thread adds vectors, claims and most of the full
-text later (``contract.Words.is_due``). No event records an ``add``: the row itself has its time of
-arrival. Drafts were validated and redacted before, in ``admit``, so that no other writer waits.
+`remember` is the entry point. Its parts follow it: insert new entries, merge repeats into stored
+memories, and put entries over the memories that have their ids (``replacing``). All of that is one
+transaction, including the links of a memory and the overflow of its ring. The background thread
+adds vectors, claims and most of the full text later (``contract.Words.is_due``). No event records
+an ``add``: the row itself has its time of arrival. Drafts were validated and redacted before, in
+``admit``, so that no other writer waits.
 """
 
 from __future__ import annotations
@@ -16,20 +17,19 @@ from memento.admit.draft import Entry
 from memento.admit.novelty import Met, Novelty
 from memento.base.lazy import later
 from memento.base.scopes import resolved
-from memento.errors import IdConflict, TurnErased, UntrustedSource
+from memento.errors import IdConflict, TurnErased
 from memento.ledger import changes as recorded
 from memento.ledger import copies, erasure, links, memories, past, replays, slot_rows
 from memento.ledger.contract import Work
-from memento.ledger.replays import SAID, TURN
-from memento.ledger.rows import LOCKS, NAMES, Row, identity, is_sound, mapping_in, sound
-from memento.status import having
+from memento.ledger.replays import SAID
+from memento.ledger.rows import Row, identity, is_sound, mapping_in, sound
 from memento.types import Draft, Event, Kind, Reason, Status, Tier, Trust
-from memento.write import locks, slots, trust
-from memento.write.merge import MAX_STATES, may_add, merged
+from memento.write import locks, replacing, slots, trust
+from memento.write.merge import MAX_STATES, may_add, merged, relate
+from memento.write.replacing import is_accepted, is_kept_turn
 from memento.write.steps import (
     ACCEPTED,
     ENDED,
-    FOUND,
     INDEXED,
     SLOT_HOLDING,
     holds,
@@ -42,16 +42,6 @@ if TYPE_CHECKING:
 else:
     scope_rows = later("memento.ledger.scope_rows")
     session_rows = later("memento.ledger.session_rows")
-
-_OWN = {
-    "docid", "ns", "rev", "id", "created_at", "updated_at", "reinforced", "version", "checksum",
-    "given",
-}  # fmt: skip
-_REPLACED = tuple(name for name in NAMES if name not in _OWN)
-"""Columns that a replacement takes over."""
-_KEEPS_ID = frozenset(having("keeps_id"))
-_EMBEDDED = {"text", "actor", "role"}
-"""Columns that a vector is made of."""
 
 
 def remember(
@@ -82,7 +72,7 @@ def remember(
     if chosen := [entry.row.id for entry in entries if entry.chosen_id]:
         erasure.make_way(work.db, work.ns, chosen)
         # A turn that was erased, perhaps since the call began, is refused.
-        turns = [entry.row for entry in entries if entry.chosen_id and _is_kept_turn(entry.row)]
+        turns = [entry.row for entry in entries if entry.chosen_id and is_kept_turn(entry.row)]
         said = {row.id: str(mapping_in(row.metadata).get(SAID)) for row in turns}
         if erased := replays.erased(work.db, work.ns, said):
             raise TurnErased(erased)
@@ -115,11 +105,6 @@ def refuse_copies(work: Work, drafts: Sequence[Draft]) -> None:
         raise TurnErased(gone)
 
 
-def _is_kept_turn(row: Row) -> bool:
-    """Return whether ``keep`` chose the id: such a turn is added again with its conversation."""
-    return row.id.startswith(TURN) and row.source_uri is None
-
-
 def go_to_present_scopes(work: Work, entries: Sequence[Entry]) -> None:
     """Put entries of a merged scope into the one that it was merged into."""
     named = [entry.row for entry in entries if entry.row.scope]
@@ -144,7 +129,7 @@ def insert_or_fold(work: Work, entries: Sequence[Entry]) -> list[Row]:
     before = memories.latest_rev(work.db, work.ns) if several else 0
     rows = [row for run in _runs(entries) for row in _write_run(work, run)]
     for entry, row in zip(entries, rows, strict=True):
-        _relate(work, entry, row)
+        relate(work, entry, row)
         if entry.redacted and row is entry.row:
             log_event(work, row, Event.REDACTED, entry.redacted)
     if short := {row.session for row in rows if row.tier == Tier.SHORT}:
@@ -318,7 +303,7 @@ def _fold(work: Work, entry: Entry, row: Row) -> None:
         changes = merged(row, entry.row, entry.derived, entry.metadata_bytes)
     if row.status in ENDED:
         changes.pop("valid_until", None)  # it ends where the next value begins
-    if _is_kept_turn(row):
+    if is_kept_turn(row):
         changes.pop("metadata", None)  # its first position counts
     count: dict[str, Any] = {}
     if not entry.chosen_id:
@@ -367,14 +352,6 @@ def _merge(work: Work, row: Row, changes: dict[str, Any], count: dict[str, Any])
     log_event(work, row, Event.MERGED, {"fields": names})
 
 
-def _relate(work: Work, entry: Entry, row: Row) -> None:
-    """Link a memory to those that the caller named."""
-    for memory_id in entry.related:
-        other = memories.by_id(work.db, work.ns, memory_id, damaged=True)
-        if row is entry.row or may_add(row, entry.row, work.rules.untrusted):
-            recorded.link(work, row.docid, other.docid, "related")
-
-
 def _insert_taking_ids(work: Work, entries: Sequence[Entry]) -> list[Row]:
     """Insert entries; an accepted one may take over the id of a hidden memory.
 
@@ -390,8 +367,7 @@ def _insert_taking_ids(work: Work, entries: Sequence[Entry]) -> list[Row]:
         rows += insert_or_fold(work, entries[start:at])
         start = at
         row = memories.by_ids(work.db, work.ns, [entry.row.id]).get(entry.row.id)
-        if row is not None and (_takes_id(work, row, entry) or _comes_back(work, row, entry)):
-            _put_over(work, row, entry)
+        if row is not None and replacing.take_over(work, row, entry):
             memories.overflow(work, [entry.row.session])
             rows.append(row)
             start = at + 1
@@ -406,40 +382,10 @@ def _contested_ids(work: Work, entries: Sequence[Entry]) -> set[str]:
     chosen = [entry for entry in entries if entry.chosen_id]
     if not chosen:
         return set()
-    accepted = [entry.row.id for entry in chosen if _is_accepted(entry)]
-    doubtful = {entry.row.id for entry in chosen if not _is_accepted(entry)}
+    accepted = [entry.row.id for entry in chosen if is_accepted(entry)]
+    doubtful = {entry.row.id for entry in chosen if not is_accepted(entry)}
     ids = [entry.row.id for entry in chosen]
     return doubtful & set(accepted) | memories.hidden_ids(work.db, work.ns, ids, work.now)
-
-
-def _takes_id(work: Work, row: Row, entry: Entry) -> bool:
-    """Return whether an entry replaces the memory that has its id, whatever its content."""
-    free = _is_accepted(entry) and row.status not in _KEEPS_ID
-    return free and _gives_way(work, sound(row))
-
-
-def _gives_way(work: Work, row: Row) -> bool:
-    """Return whether a memory may lose its id: it is quarantined, or hidden and untrusted."""
-    hidden = row.status not in FOUND and row.trust in work.rules.untrusted
-    return row.status == Status.QUARANTINED or hidden
-
-
-def _comes_back(work: Work, row: Row, entry: Entry) -> bool:
-    """Return whether an entry adds, under its id, a memory again that is no longer found.
-
-    Turns and parts of a file are added again with the rest of the conversation or file, so they
-    stay hidden until restored. A superseded value that is given with its time stays in the past.
-    """
-    if row.content_hash != entry.row.content_hash or _is_kept_turn(row) or row.source_uri:
-        return False
-    if row.status in ENDED and "valid_from" not in entry.derived:
-        return False
-    found = row.status in FOUND or row.status == entry.row.status
-    if (found and holds(row, work.now)) or not holds(entry.row, work.now):
-        return False
-    if _outranks(sound(row), entry) or not (_is_accepted(entry) or _gives_way(work, row)):
-        raise _no_place(entry, 0, 1)
-    return True
 
 
 def _replace(work: Work, entries: Sequence[Entry]) -> list[Row]:
@@ -449,117 +395,12 @@ def _replace(work: Work, entries: Sequence[Entry]) -> list[Row]:
     several entries share an id, the last wins. A quarantined entry can replace only a memory of its
     own source that is not active.
     """
-    last = _last_of_each_id(entries)
+    last = replacing.last_of_each_id(entries)
     taken = memories.docids_of(work.db, work.ns, list(last))
     insert_or_fold(work, [entry for _, entry in last.values() if entry.row.id not in taken])
     for at, entry in last.values():
         if entry.row.id not in taken:
             continue
-        accepted = _is_accepted(entry)
-        row = memories.by_id(work.db, work.ns, entry.row.id, damaged=accepted)
-        theirs = _gives_way(work, row) and (accepted or _is_own(row, entry))
-        if theirs or (accepted and not _stands_against(work, row, entry)):
-            _put_over(work, row, entry)
-        elif _differences(row, entry).keys() - {*entry.derived, "status", "expires_at"}:
-            raise _no_place(entry, at, len(entries))  # else it changes nothing
+        replacing.replace(work, entry, at, len(entries))
     memories.overflow(work, {entry.row.session for _, entry in last.values()})
     return [memories.by_id(work.db, work.ns, entry.row.id) for entry in entries]
-
-
-def _last_of_each_id(entries: Sequence[Entry]) -> dict[str, tuple[int, Entry]]:
-    """Return the last entry of each id, with its position, if it may win."""
-    last: dict[str, tuple[int, Entry]] = {}
-    for at, entry in enumerate(entries):
-        _, before = last.get(entry.row.id, (0, None))
-        wins = _is_accepted(entry) and not (before and _outranks(before.row, entry))
-        if before is not None and _is_accepted(before) and not wins:
-            raise _no_place(entry, at, len(entries))
-        last[entry.row.id] = at, entry
-    return last
-
-
-def _no_place(entry: Entry, at: int, count: int) -> UntrustedSource:
-    """Make the error for an entry that would replace a memory that is trusted more."""
-    error = UntrustedSource(
-        "replace",
-        f"{entry.row.id!r} is trusted more than this memory, which comes from, or is derived from,"
-        f" {entry.row.trust}, so it cannot be replaced; use a different id",
-    )
-    return error if count == 1 else error.within(f"items[{at}]")
-
-
-def _put_over(work: Work, row: Row, entry: Entry) -> None:
-    """Give a memory the content of an entry; equal content makes no new version."""
-    session, damaged = work.db, not is_sound(row)
-    renewed = damaged or row.status != entry.row.status or not holds(row, work.now)
-    changes = _replacement(work, row, entry, damaged=damaged, renewed=renewed)
-    if not renewed and changes.keys() == {"expires_at", "updated_at"}:
-        if locks.is_locked(row):
-            return  # a lock allows no expiry
-        memories.overwrite(session, row, changes)
-        log_event(work, row, Event.TOUCHED)
-        return
-    locks.guard_replaced(row, entry.by or entry.row.trust)
-    if row.source_parents != "[]":
-        links.stop_waiting(session, row.docid)
-    reworded = renewed or not changes.keys().isdisjoint(_EMBEDDED)
-    recorded.keep_version(work, row, Reason.REPLACED)
-    for after in memories.docids_of(session, work.ns, [row.superseded_by or ""]).values():
-        recorded.unlink(work, after, row.docid, "supersedes")
-    changes["version"] = row.version + 1 if isinstance(row.version, int) else 1
-    if renewed:
-        changes["created_at"] = work.now
-    memories.overwrite(session, row, changes, anew=damaged)
-    session.words.replace(row.docid, entry.text)
-    if reworded:
-        memories.enqueue(session, row, "embed")
-    elif "tier" in changes:
-        memories.enqueue(session, row, "drop" if row.tier == Tier.SHORT else "index")
-    slots.take_place(work, entry, row)
-    _relate(work, entry, row)
-    another = renewed or "content_hash" in changes
-    log_event(work, row, Event.REPLACED, {"anew": True} if another else None)
-    if entry.redacted:
-        log_event(work, row, Event.REDACTED, entry.redacted)
-
-
-def _replacement(
-    work: Work, row: Row, entry: Entry, *, damaged: bool, renewed: bool
-) -> dict[str, Any]:
-    """Return the columns that change when an entry replaces a memory, with new values."""
-    if damaged:
-        changes = {name: getattr(entry.row, name) for name in (*_REPLACED, "id", "reinforced")}
-    else:
-        changes = _differences(row, entry)
-    if entry.row.content_hash == row.content_hash and not renewed:  # a default is no difference
-        changes = {name: v for name, v in changes.items() if name not in entry.derived}
-    if changes.keys() - {"expires_at"}:
-        changes["given"] = entry.row.given
-    return changes | {"expires_at": entry.row.expires_at, "updated_at": work.now}
-
-
-def _differences(row: Row, entry: Entry) -> dict[str, Any]:
-    """Return the columns in which an entry differs from a row, with its values; locks stay."""
-    wanted = {name: getattr(entry.row, name) for name in _REPLACED}
-    wanted["pinned"] |= row.pinned & LOCKS
-    return {name: value for name, value in wanted.items() if getattr(row, name) != value}
-
-
-def _outranks(row: Row, entry: Entry) -> bool:
-    """Return whether a memory is trusted more than an entry's author; False if damaged."""
-    return is_sound(row) and Trust.outranks(row.trust, entry.by or entry.row.trust)
-
-
-def _stands_against(work: Work, row: Row, entry: Entry) -> bool:
-    """Return whether an entry's author may not replace a memory; damaged counts as ``web``."""
-    stands = trust.standing(row, work.rules.untrusted) if is_sound(row) else Trust.WEB
-    return Trust.outranks(stands, entry.by or entry.row.trust)
-
-
-def _is_own(row: Row, entry: Entry) -> bool:
-    """Return whether an entry and a memory have the same source."""
-    return (row.trust, row.source_uri) == (entry.row.trust, entry.row.source_uri)
-
-
-def _is_accepted(entry: Entry) -> bool:
-    return entry.row.status in ACCEPTED
