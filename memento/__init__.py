@@ -12,7 +12,7 @@ status        one table: the meaning of each status to every part
 dynamics      uses and verdicts as numbers that change with time
 claims        which of two conflicting statements takes precedence
 messages      the speaker and the text of a message of any chat API
-ledger        the authoritative data: one SQLite file, all SQL, the filters
+ledger        the authoritative data, in a SQLite file or on PostgreSQL: all SQL, the filters
 embed         local and remote embedders, rerankers
 admit         turn a draft into an accepted entry: validate, redact, score importance
 ingest        read files into drafts: documents and conversations
@@ -43,6 +43,15 @@ resident      one process for each store, which agents share
 serve         a store for other processes and machines, over HTTP
 agents        coding agents: their set-up, and the answers to their hooks
 cli           the command ``memento``
+
+An ``add`` passes ``manager``, ``views``, ``engine.Engine.add``, ``admit.draft``,
+``write.remember`` and ``ledger.memories``.
+
+A ``retrieve`` passes ``manager``, ``views``, ``retrieve.searcher``, ``retrieve.question``,
+``retrieve.answer`` and ``retrieve.evidence``.
+
+Numbers that are not settings: ``admit.importance`` (tiers), ``retrieve.evidence.Weights`` (ranking)
+and ``retrieve.vector_search.CHROMA_FROM`` (who searches by vector).
 
 The adapters for other frameworks are separate packages in ``integrations/``:
 ``memento_agent_framework``, ``memento_crewai``, ``memento_google_adk``, ``memento_haystack``,

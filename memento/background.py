@@ -1,8 +1,10 @@
 """The jobs of the background thread other than indexing, and the calls that have priority.
 
-No answer depends on these jobs: writing the log of retrievals and the snapshot of the short tier,
-full-text indexing, summing up uses and verdicts, freeing disk space, and finishing erasures.
-`Background` runs them in order.
+They log retrievals, write the snapshot of the short tier and outlines, add new rows to the full
+text, compare new statements with earlier ones (``write.settling``, ``write.succession``), show
+messages to a language model, sum up uses and verdicts, sleep, free disk space, and finish erasures.
+No call waits for them, and memories are found without them; what they find out, such as
+contradictions and strength, counts in later answers. `Background` runs them in order.
 """
 
 from __future__ import annotations
@@ -556,7 +558,7 @@ class Background:
         return folded
 
     def fold_events(self) -> bool:
-        """Fold new events of the log, a few at a time; see ``ledger.dynamics``.
+        """Fold new events of the log, a few at a time; see ``ledger.strength_fold``.
 
         Only the first call folds again rows that a process with other settings has folded.
 

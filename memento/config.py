@@ -1,7 +1,7 @@
 """All settings of memento: ``Config`` combines the small configs of its parts.
 
-The settings of the tiers and of the read path are in this folder, below the code they tune; those
-of ``admit`` stand beside their code.
+The settings of the tiers and of the read path are in this file; those of ``admit``, ``claims`` and
+``dynamics`` are beside the code that they tune.
 
 ``Config()`` is right for most uses. ``memento.settings`` reads them from files and the environment.
 """

@@ -1,9 +1,9 @@
 """One table: the meaning of each status to every part of memento.
 
 A part asks for a trait (``having("holds_slot")``, ``sql("in_ring")``) and not for the name of a
-status. A new status is a member of ``types.Status`` and a row here; a schema whose indexes cannot
-serve it fails at import. Only a rule about a single status names it, such as that quarantined
-memories await approval.
+status. A new status is a member of ``types.Status``, a value of ``types.StatusName``, and a row
+here; a schema whose indexes cannot serve it fails at import. Only a rule about a single status
+names it, such as that quarantined memories await approval.
 """
 
 from __future__ import annotations

@@ -101,26 +101,28 @@ def rooms() -> dict[str, Size]:
     return found
 
 
-def switches(work: Callable[[], Any]) -> int:
-    """Count how often the calls of some work go on in another module of memento."""
-    visited: list[str] = []
+def visited(work: Callable[[], Any]) -> list[tuple[str, str]]:
+    """List the calls of some work in memento, in order: the module, and the function."""
+    calls: list[tuple[str, str]] = []
     package = str(ROOT / "memento")
 
     def watch(frame: FrameType, event: str, _: object) -> None:
-        name = frame.f_code.co_filename
-        if event == "call" and name.startswith(package) and frame.f_code.co_name[0] != "<":
-            visited.append(name)
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(package) and code.co_name[0] != "<":
+            module = code.co_filename.removeprefix(package).removesuffix(".py")
+            module = module.removesuffix("/__init__").strip("/").replace("/", ".")
+            calls.append((module, code.co_qualname))
 
     sys.setprofile(watch)
     try:
         work()
     finally:
         sys.setprofile(None)
-    return sum(one != other for one, other in pairwise(visited))
+    return calls
 
 
-def traced() -> dict[str, int]:
-    """Count the module switches of one add and one retrieve in a store of three memories."""
+def traced() -> dict[str, list[tuple[str, str]]]:
+    """List the calls of one add and one retrieve in a store of three memories; see `visited`."""
     from memento import MemoryManager  # noqa: PLC0415 - the table needs no store
 
     with tempfile.TemporaryDirectory() as folder, MemoryManager(folder) as memory:
@@ -129,8 +131,8 @@ def traced() -> dict[str, int]:
         memory.flush(wait=True)
         memory.retrieve("What did Rami tell?")
         return {
-            "add": switches(lambda: memory.add("The taxi to the ferry comes at eight", "medium")),
-            "retrieve": switches(lambda: memory.retrieve("Which ferry goes to Porto", 5)),
+            "add": visited(lambda: memory.add("The taxi to the ferry comes at eight", "medium")),
+            "retrieve": visited(lambda: memory.retrieve("Which ferry goes to Porto", 5)),
         }
 
 
@@ -161,7 +163,8 @@ def main() -> None:
         f" {percentile(lengths, 0.95)}, longest {max(lengths)} lines"
     )
     if asked.trace:
-        for verb, count in traced().items():
+        for verb, calls in traced().items():
+            count = sum(one != other for (one, _), (other, _) in pairwise(calls))
             print(f"module switches of one {verb}: {count}")
 
 

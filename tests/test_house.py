@@ -145,3 +145,38 @@ def test_a_circle_is_seen(tmp_path):
     }.items():
         (package / f"{name}.py").write_text(text)
     assert circles(package) == ["house.a", "house.b", "house.c"]
+
+
+STATEMENT = re.compile(r"\b(SELECT|INSERT( OR \w+)? INTO|DELETE FROM|UPDATE \w+ SET|CREATE \w+) \S")
+OF_ANOTHER_PROGRAM = {"ingest/readers/agents.py"}
+"""Modules that read a database that is not memento's."""
+
+
+def has_sql(source):
+    """Whether a module holds an SQL statement outside of its docstrings."""
+    nodes = list(ast.walk(ast.parse(source)))
+    told = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    return any(
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and id(node) not in told
+        and STATEMENT.search(node.value)
+        for node in nodes
+    )
+
+
+def test_all_sql_is_in_the_ledger():
+    """A change of a table need not be looked for elsewhere."""
+    found = {
+        path.relative_to(MEMENTO).as_posix()
+        for path, source in sources()
+        if path.is_relative_to(MEMENTO) and has_sql(source)
+    }
+    assert len(found) > 20
+    assert {path for path in found if not path.startswith("ledger/")} == OF_ANOTHER_PROGRAM
+
+
+def test_sql_is_seen():
+    """In plain texts and in those with values; not in what only speaks of it."""
+    assert has_sql('query = f"SELECT docid FROM {table}"')
+    assert not has_sql('"""Like SELECT docid FROM memories."""')

@@ -5,10 +5,10 @@ The score is a sum of five parts, each with one reason:
     importance = base[kind] + 0.12 length + 0.14 novelty + 0.05 specifics + 0.30 stress
 
 clipped to [0, 1]. ``base`` is what such memories are usually worth, ``length`` grows to 1 at 40
-words, ``novelty`` is the share of content words not met before in the namespace, ``specifics``
-is 1 with a number or a name in it, and ``stress`` is +1 for words that ask to be kept
-("critical", "never", "deadline") unless they are hedged ("somewhat important"), -1 for words
-that wave it away ("temporary", "thanks"). The constants are judgement, not fitted; they order
+words, ``novelty`` is the share of its longest content words (``LOOKED_AT``) not met before in the
+namespace, ``specifics`` is 1 with a number or a name in it, and ``stress`` is +1 for words that ask
+to be kept ("critical", "never", "deadline") unless they are hedged ("somewhat important"), -1 for
+words that wave it away ("temporary", "thanks"). The constants are judgement, not fitted; they order
 everyday notes as people do.
 """
 
@@ -72,7 +72,7 @@ def importance(text: str, words: Collection[str], kind: Kind, novelty: float) ->
         text: The text as given.
         words: Its words, folded.
         kind: What it is.
-        novelty: Share of its content words not met before, [0, 1].
+        novelty: Share of its `telling` words not met before, [0, 1].
 
     Returns:
         Importance, [0, 1].

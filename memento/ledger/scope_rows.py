@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from memento.base.scopes import resolved
-from memento.ledger import erasure
+from memento.ledger import erasure, memories
 from memento.ledger.contract import Session
 from memento.ledger.erasure import Chosen
 from memento.ledger.predicate import Filters
-from memento.ledger.rows import Table
+from memento.ledger.rows import Table, column
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +134,22 @@ def set_back_to(db: Session, moment: int) -> None:
     db.execute("DELETE FROM shares WHERE since > ?", (moment,))
     for one in SCOPES.select(db, "WHERE merged_at > ?", (moment,)):
         put(db, replace(one, merged_at=None, merged_into=None, merges="[]"))
+
+
+def used(db: Session, ns: int) -> set[str]:
+    """Return the scopes of a namespace's memories, regardless of their status."""
+    query = f"SELECT DISTINCT scope FROM memories WHERE ns = ? AND {memories.NOT_ERASED}"
+    return {scope for scope in column(db, query, (ns,)) if isinstance(scope, str) and scope}
+
+
+def below(db: Session, ns: int, scope: str) -> list[int]:
+    """Return the row ids of the memories at a scope or below it, of any status, in order."""
+    query = (
+        f"SELECT docid FROM memories WHERE ns = ? AND {memories.NOT_ERASED}"
+        " AND (scope = ? OR scope >= ? AND scope < ?) ORDER BY docid"
+    )
+    bounds = (scope, f"{scope}/", f"{scope}0")  # "0" is the character after "/"
+    return column(db, query, (ns, *bounds))
 
 
 def names_of(one: Place) -> tuple[str, ...]:

@@ -297,7 +297,7 @@ class Life:
         return levelled
 
     def _use(self, values: Floats, past: Days, since: Days) -> Floats:
-        """Return how far use speaks for memories, see ``dynamics.use.telling``."""
+        """Return how far use speaks for memories, see ``dynamics.formulas.telling``."""
         days = np.maximum(formulas.FLOOR - since, 0)
         days += past
         left = np.multiply.outer(days.astype(np.float32), _FADING)

@@ -300,7 +300,7 @@ class Scopes(Part):
         if ns is None:
             raise InvalidInput("src", f"{gone!r:.60} is not merged into another scope")
         place = ledger.read(lambda c: rules.merged(c, ns, gone), space=ns)
-        before = len(ledger.read(lambda c: rules.below(c, ns, gone), space=ns))
+        before = len(ledger.read(lambda c: rows.below(c, ns, gone), space=ns))
         for number in reversed(json.loads(place.merges)):
             try:
                 undo(self._view, number)
@@ -310,7 +310,7 @@ class Scopes(Part):
             lambda c, _ns: rules.strays(c, place), rules.send_back, verb="unmerge"
         )
         self._view.write(lambda work: rules.end_merge(work, gone))
-        return len(ledger.read(lambda c: rules.below(c, ns, gone), space=ns)) - before
+        return len(ledger.read(lambda c: rows.below(c, ns, gone), space=ns)) - before
 
     def share(self, scope: str, with_namespace: str | Sequence[str]) -> ScopeInfo:
         """Share a scope's memories with another namespace.

@@ -29,7 +29,7 @@ from memento.write.steps import FOUND, alter
 def define(work: Work, path: str, title: str, aliases: Sequence[str]) -> Place:
     """Give a title and aliases to a scope, found by ``known_as``."""
     places = rows.every(work.db, work.ns)
-    known = {one.path for one in places} | _used(work.db, work.ns)
+    known = {one.path for one in places} | rows.used(work.db, work.ns)
     given, path = path, known_as(resolved(path, rows.merges(work.db, work.ns)), known, places)
     if not path:
         raise InvalidInput(
@@ -61,7 +61,7 @@ def meant(db: Session, ns: int, path: str) -> str:
     """Return the scope of a namespace that a path means; see ``known_as``."""
     places = rows.every(db, ns)
     known = {one.path for one in places} | {one.scope for one in rows.shares_of(db, ns)}
-    known.update(outer for scope in _used(db, ns) for outer in ancestors(scope))
+    known.update(outer for scope in rows.used(db, ns) for outer in ancestors(scope))
     return known_as(path, known - {""}, places) if path else path
 
 
@@ -74,12 +74,6 @@ def meant_share(db: Session, ns: int, path: str, other: int) -> str:
 
 def _fold(path: str) -> str:
     return "/".join(map(folded, path.split("/")))
-
-
-def _used(db: Session, ns: int) -> set[str]:
-    """Return the scopes of a namespace's memories, regardless of their status."""
-    query = f"SELECT DISTINCT scope FROM memories WHERE ns = ? AND {memories.NOT_ERASED}"
-    return {scope for (scope,) in db.execute(query, (ns,)) if isinstance(scope, str) and scope}
 
 
 def _new(work: Work, path: str) -> Place:
@@ -126,22 +120,12 @@ def may_be_merged(db: Session, ns: int, place: Place) -> bool:
     where = resolved(place.merged_into or "", rows.merges(db, ns))
     if contains(place.path, where) or _widens(db, ns, place.path, where):
         return False
-    return not below(db, ns, place.path)
-
-
-def below(db: Session, ns: int, scope: str) -> list[int]:
-    """Return the row ids of the memories at a scope or below it, of any status, in order."""
-    query = (
-        f"SELECT docid FROM memories WHERE ns = ? AND {memories.NOT_ERASED}"
-        " AND (scope = ? OR scope >= ? AND scope < ?) ORDER BY docid"
-    )
-    bounds = (scope, f"{scope}/", f"{scope}0")  # "0" is the character after "/"
-    return [docid for (docid,) in db.execute(query, (ns, *bounds))]
+    return not rows.below(db, ns, place.path)
 
 
 def to_move(db: Session, ns: int, src: str) -> list[int]:
     """Return what ``below`` returns, and refuse if the user locked one of them."""
-    docids = below(db, ns, src)
+    docids = rows.below(db, ns, src)
     locked = sorted(set(memories.locked(db, ns)).intersection(docids))
     locks.guard(memories.by_docids(db, ns, locked).values())
     return docids

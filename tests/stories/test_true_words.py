@@ -1,16 +1,19 @@
 """The words of the documents are the words of the code: glossary, store format and module maps."""
 
 import ast
+import inspect
 import re
 import sqlite3
 from functools import cache
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 import memento
-from memento.ledger.schema import SCHEMA_VERSION
+from memento.ledger.schema import SCHEMA, SCHEMA_VERSION
+from memento.remote import routes
 from memento.types import Event, Kind, Reason, Status, Tier, Trust
 
 ROOT = Path(__file__).parent.parent.parent
@@ -164,3 +167,97 @@ def test_the_map_is_in_the_order_of_the_arrows():
 
     floors = [FLOOR[name] for name in mapped(memento.__doc__)]
     assert floors == sorted(floors)
+
+
+def test_the_map_says_where_a_call_goes():
+    """An ``add`` and a ``retrieve`` pass what it lists, in that order."""
+    from scripts.size import traced  # noqa: PLC0415 - only this test needs it
+
+    told = re.findall(r"^An? ``(\w+)`` passes (.*?)\n\n", memento.__doc__, re.MULTILINE | re.DOTALL)
+    calls = traced()
+    assert [verb for verb, _ in told] == [*calls]
+    for verb, text in told:
+        passed = [{module, f"{module}.{function}"} for module, function in calls[verb]]
+        after = -1
+        for name in re.findall(r"``([\w.]+)``", text):
+            after = next((n for n, one in enumerate(passed) if n > after and name in one), None)
+            assert after is not None, f"{verb} does not pass {name} there"
+
+
+REFERENCE = re.compile(r"`([a-z_]\w*(?:\.[A-Za-z_]\w*)+)(?:\(\))?`")
+"""A dotted name in a docstring."""
+FILES = (".db", ".lock", ".toml")
+"""Endings of files."""
+MODULES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in (ROOT / "memento").rglob("*.py")
+}
+
+
+def references(module):
+    """Return the dotted names in the docstrings of a module that begin with another module."""
+    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    told = [node.value.value for node in ast.walk(tree) if is_docstring(node)]
+    found = {name for text in told for name in REFERENCE.findall(text)}
+    return {name for name in found if not name.endswith(FILES)}
+
+
+def is_docstring(node):
+    """Whether a node is a text that nobody uses."""
+    text = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(text, ast.Constant) and isinstance(text.value, str)
+
+
+def leads(name, module):
+    """Whether a dotted name that stands in a module leads to something, if it names a module."""
+    is_folder = MODULES[module].name == "__init__.py"
+    rooms = ["memento", module if is_folder else module.rpartition(".")[0]]
+    full = [f"{room}.{name}" for room in rooms if f"{room}.{name.split('.')[0]}" in MODULES]
+    known = map(is_there, full)
+    return not full or any(known) or is_part(name) or is_setting(name) or is_column(name)
+
+
+def is_there(name):
+    """Whether a full name is that of a module, or of something in one."""
+    parts = name.split(".")
+    at = next(n for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in MODULES)
+    found = import_module(".".join(parts[:at]))
+    for part in parts[at:]:
+        if not hasattr(found, part):
+            source = inspect.getsource(found) if isinstance(found, type) else ""
+            return re.search(rf"^    (    self\.)?{part}\b.*[:=]", source, re.MULTILINE)
+        found = getattr(found, part)
+    return True
+
+
+def is_part(name):
+    """Whether it is a method of a part of the manager, such as ``sleep.archive``."""
+    part, _, verb = name.partition(".")
+    return hasattr(routes.parts().get(part), verb)
+
+
+def is_setting(name):
+    """Whether it is the name of a setting, such as ``dynamics.half_life``."""
+    found = memento.Config()
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found is not None
+
+
+def is_column(name):
+    """Whether it is a column of a table, such as ``memories.given``."""
+    table, _, column = name.partition(".")
+    return re.search(rf"CREATE TABLE {table} [^;]*?\b{column} [A-Z]", SCHEMA) is not None
+
+
+def test_names_in_docstrings_lead_somewhere():
+    """Whoever looks for a function or a module that is named finds it."""
+    told = [(module, name) for module in sorted(MODULES) for name in sorted(references(module))]
+    assert len(told) > 100
+    assert [f"{name} in {module}" for module, name in told if not leads(name, module)] == []
+
+
+@pytest.mark.parametrize("name", ["ledger.dynamics", "dynamics.use.telling", "sleep.nothing"])
+def test_a_name_that_leads_nowhere_is_seen(name):
+    """The test above fails for it."""
+    assert not leads(name, "memento.background")

@@ -24,7 +24,7 @@ from memento.ledger.lite.sqlite import connect, translated
 
 T = TypeVar("T")
 
-log = logging.getLogger("memento.ledger.swap")
+log = logging.getLogger("memento.ledger.lite.swap")
 
 PATIENCE = 0.1
 """Seconds to wait for somebody who is about to close the store."""
