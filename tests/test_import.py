@@ -6,7 +6,7 @@ import sys
 import pytest
 
 HEAVY = [
-    "numpy", "chromadb", "onnxruntime", "tokenizers", "sentence_transformers",
+    "numpy", "chromadb", "onnxruntime", "tokenizers", "sqlite_utils", "sentence_transformers",
     "torch", "langchain", "langchain_core", "langgraph", "crewai", "openai", "httpx", "typer",
     "rich", "pydantic", "pydantic_ai",
 ]  # fmt: skip

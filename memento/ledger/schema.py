@@ -239,7 +239,15 @@ SCHEMA = _GROUND + _MEMORIES + _FULLTEXT + _HISTORY + _LINKS + _USE + _VECTORS +
 """
 
 
-def statements(version: int) -> list[str]:
-    """Return the statements that bring a store of a version, 0 for an empty one, up to date."""
-    script = "".join(STEPS[version - 1 :]) if version else SCHEMA
+def missing(version: int) -> list[tuple[int, list[str]]]:
+    """Return what a store of a version, 0 for an empty one, lacks: versions, and how to reach each.
+
+    An empty store reaches the newest at once.
+    """
+    steps = enumerate(STEPS[version - 1 :], start=version + 1)
+    scripts = list(steps) if version else [(SCHEMA_VERSION, SCHEMA)]
+    return [(reached, _statements(script)) for reached, script in scripts]
+
+
+def _statements(script: str) -> list[str]:
     return [one.strip() for one in script.split(";\n") if one.strip()]

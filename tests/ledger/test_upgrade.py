@@ -169,8 +169,9 @@ def test_an_old_store_can_be_salvaged(old):
 def of_version_1(file):
     """Return the script that made the tables of an old store."""
     with sqlite3.connect(file) as connection:
-        query = "SELECT sql FROM sqlite_master WHERE sql NOT NULL AND name NOT LIKE '%!_fts!_%'"
-        made = connection.execute(f"{query} ESCAPE '!' ORDER BY type DESC, rowid").fetchall()
+        query = "SELECT sql FROM sqlite_master WHERE sql NOT NULL AND NOT name GLOB ?"
+        query = f"{query} AND NOT name GLOB ? ORDER BY type DESC, rowid"
+        made = connection.execute(query, ("*_fts_*", "*_sqlite_migrations*")).fetchall()
     connection.close()
     return ";\n".join([*(sql for (sql,) in made), "INSERT INTO meta VALUES ('stamp', 0)"])
 

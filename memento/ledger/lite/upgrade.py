@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memento.errors import StoreFromTheFuture, StoreUnusable
 from memento.ledger import schema
 from memento.ledger.lite.sqlite import Connection
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+    from sqlite_utils.migrations import Migrations
 
 _WHAT_IT_IS = (
     "SELECT (SELECT application_id FROM pragma_application_id),"
@@ -29,12 +35,13 @@ def migrate(connection: Connection, path: Path) -> None:
     """Bring the file to ``SCHEMA_VERSION`` in one transaction, unless it is there already."""
     if check_version(connection, path) == schema.SCHEMA_VERSION:
         return
+    from sqlite_utils import Database  # noqa: PLC0415 - costs 0.1 s, needed on first open only
+
     try:
         connection.execute("BEGIN IMMEDIATE")
         version = check_version(connection, path)  # another process may have been faster
         if version < schema.SCHEMA_VERSION:
-            for statement in schema.statements(version):
-                connection.execute(statement)
+            _migrations(version).apply(Database(connection, execute_plugins=False))
             connection.execute(f"PRAGMA application_id={schema.APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version={schema.SCHEMA_VERSION}")
         connection.execute("COMMIT")
@@ -42,3 +49,21 @@ def migrate(connection: Connection, path: Path) -> None:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def _migrations(version: int) -> Migrations:
+    """Return what a file of a version lacks; the file records the name of each."""
+    from sqlite_utils import migrations as library  # noqa: PLC0415 - see migrate()
+
+    migrations = library.Migrations("memento")
+    for reached, statements in schema.missing(version):
+        migrations(name=f"m{reached:03}_schema")(_run(statements))
+    return migrations
+
+
+def _run(statements: list[str]) -> Callable[[Database], None]:
+    def run(db: Database) -> None:
+        for statement in statements:
+            db.execute(statement)
+
+    return run

@@ -24,7 +24,8 @@ follows by number would miss rows that are committed late."""
 
 
 def _tables(version: int) -> list[str]:
-    return [_translated(one) for one in schema.statements(version) if "memories_fts" not in one]
+    statements = (one for _, step in schema.missing(version) for one in step)
+    return [_translated(one) for one in statements if "memories_fts" not in one]
 
 
 def _translated(statement: str) -> str:

@@ -232,7 +232,7 @@ def test_a_migration_that_was_interrupted_is_rolled_back(open_memory, monkeypatc
     def interrupted(_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(schema, "statements", interrupted)
+    monkeypatch.setattr(schema, "missing", interrupted)
     with pytest.raises(KeyboardInterrupt):
         open_memory()
     monkeypatch.undo()
