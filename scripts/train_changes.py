@@ -4,41 +4,30 @@
     python scripts/train_changes.py          # a quarter of an hour; writes memento/embed/minilm/
     python scripts/train_changes.py --quick  # a few steps, to see that it works; writes nothing
 
-The model is all-MiniLM-L6-v2 with a head of two classes on its first token. It reads an earlier and
-a later statement of one person, and tells whether the later one changes the earlier one. It is
+The network (see ``trainer.py``) gets two classes on its first token. It reads an earlier and a
+later statement of one person, and tells whether the later one changes the earlier one. It is
 trained on the pairs and diaries of ``training/changes`` and on the changes of the voices of
 ``training/voices`` whose numbers leave 2, 3 or 4 after division by 5, each among the statements
 that are nearest to it. In the pairs, half are changes; in a store, nearly none of the statements
 near to a new one is changed by it. So each later statement is also read with earlier ones that it
 does not change: the nearest of its own voice or diary, or the nearest of other people.
 
-The word embeddings stay as they are, so that the built file takes them from ``model.onnx`` beside
-it. Training adds in an order that depends on the machine, so a second run gives other weights of
-the same quality: the built file is committed.
-
 ``benchmarks/changes.py`` measures the result in a store.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import random
-import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import build_minilm
 import numpy as np
-import onnx
 import torch
-from build_minilm import DIM, TARGET
+import trainer
+from build_minilm import DIM
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
-from torch import nn
-from train_reader import DATA, TRAINED, graph_of, headed
+from trainer import DATA, TRAINED, Example, Network, rows, train
 from transformers import BertModel
 
 from memento.observe.change_reader import STATEMENT_TOKENS
@@ -46,10 +35,8 @@ from memento.observe.change_reader import STATEMENT_TOKENS
 SEED = 20261130
 EPOCHS = 4
 SIZE = 32
-RATE, HEAD_RATE = 8e-5, 1e-3
-WARM = 0.06
-"""Share of the steps in which the rate rises."""
-SMOOTH = 0.02
+RATES = 8e-5, 1e-3
+"""Of the layers, and of the head."""
 NEAR = 8
 """So many of the nearest earlier statements of its person are read with a later one."""
 OTHERS = 6
@@ -69,25 +56,22 @@ class Pair:
     person: str = ""
 
 
-class Encoder:
+class Encoder(trainer.Encoder):
     """Turns pairs into tokens as ``observe.change_reader`` does, and statements into vectors."""
 
     def __init__(self, source: Path) -> None:
+        super().__init__(source)
         self._source = source
-        self._tokenizer = Tokenizer.from_file(str(source / "tokenizer.json"))
-        self._tokenizer.no_padding()
-        self._tokenizer.no_truncation()
-        self._first, self._last = self._tokenizer.encode("").ids
 
     def tokens(self, text: str) -> list[int]:
         """Return the tokens of a statement."""
-        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
+        ids: list[int] = self._tokens(text).ids
         return ids[:STATEMENT_TOKENS]
 
-    def encoded(self, pair: Pair) -> list[int]:
+    def encoded(self, pair: Pair) -> Example:
         """Return the tokens of a pair."""
         older, newer = self.tokens(pair.older), self.tokens(pair.newer)
-        return [self._first, *older, self._last, *newer, self._last]
+        return Example([self._first, *older, self._last, *newer, self._last], [int(pair.changes)])
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the unit vectors of texts by the model before it is trained, (n, DIM)."""
@@ -106,7 +90,7 @@ def written() -> list[Pair]:
     return [
         Pair(row["older"], row["newer"], row["what"] != "stays", row["person"])
         for path in sorted((DATA / "changes").glob("p*.jsonl"))
-        for row in map(json.loads, path.read_text(encoding="utf-8").splitlines())
+        for row in rows(path)
     ]
 
 
@@ -116,9 +100,9 @@ def told(encoder: Encoder) -> Iterator[list[Pair]]:
         if int(path.stem[1:]) % 5 in TRAINED:
             yield from _near(*_of_voice(path), encoder)
     for path in sorted((DATA / "changes").glob("n*.jsonl")):
-        rows = [*map(json.loads, path.read_text(encoding="utf-8").splitlines())]
-        said = [(str(row["n"]), row["text"]) for row in rows]
-        changes = [(str(of), at) for at, row in enumerate(rows) for of in row["changes"]]
+        notes = rows(path)
+        said = [(str(note["n"]), note["text"]) for note in notes]
+        changes = [(str(of), at) for at, note in enumerate(notes) for of in note["changes"]]
         yield from _near(said, changes, encoder)
 
 
@@ -129,10 +113,9 @@ Changed = list[tuple[str, int]]
 
 
 def _of_voice(path: Path) -> tuple[Said, Changed]:
-    rows = map(json.loads, (path.parents[1] / path.name).read_text(encoding="utf-8").splitlines())
-    dates = {f"{row['chat']}.{row['turn']}": row["date"] for row in rows if "turn" in row}
-    labels = [*map(json.loads, path.read_text(encoding="utf-8").splitlines())]
-    labels.sort(key=lambda label: dates[f"{label['chat']}.{label['turn']}"])
+    turns = [row for row in rows(path.parents[1] / path.name) if "turn" in row]
+    dates = {f"{row['chat']}.{row['turn']}": row["date"] for row in turns}
+    labels = sorted(rows(path), key=lambda label: dates[f"{label['chat']}.{label['turn']}"])
     said: Said = []
     changes: Changed = []
     for label in labels:
@@ -168,72 +151,7 @@ def strange(
                     yield Pair(other.older, pair.newer, changes=False)
 
 
-class Judge(nn.Module):
-    """all-MiniLM-L6-v2 with two classes: both hold, or the later statement changes the earlier."""
-
-    def __init__(self, source: Path) -> None:
-        super().__init__()
-        self.bert = BertModel.from_pretrained(source, add_pooling_layer=False)
-        self.bert.embeddings.word_embeddings.weight.requires_grad_(False)
-        self.drop = nn.Dropout(0.1)
-        self.head = nn.Linear(DIM, 2)
-
-    def forward(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Return (pairs, 2) logits."""
-        states = self.bert(input_ids=ids, attention_mask=mask).last_hidden_state
-        return self.head(self.drop(states[:, 0]))
-
-
-Encoded = tuple[list[int], bool]
-
-
-def batches(rows: Sequence[Encoded], chance: random.Random) -> Iterator[tuple[torch.Tensor, ...]]:
-    """Yield ids, mask and classes of pairs of about the same length."""
-    mixed = chance.sample(rows, len(rows))
-    chunks = []
-    for start in range(0, len(mixed), SIZE * 30):
-        alike = sorted(mixed[start : start + SIZE * 30], key=lambda one: len(one[0]))
-        chunks += [alike[at : at + SIZE] for at in range(0, len(alike), SIZE)]
-    chance.shuffle(chunks)
-    for chunk in chunks:
-        shape = len(chunk), max(len(ids) for ids, _ in chunk)
-        ids, mask = torch.zeros(shape, dtype=torch.long), torch.zeros(shape, dtype=torch.long)
-        for at, (one, _) in enumerate(chunk):
-            ids[at, : len(one)] = torch.tensor(one)
-            mask[at, : len(one)] = 1
-        yield ids, mask, torch.tensor([int(changes) for _, changes in chunk])
-
-
-def train(judge: Judge, epochs: Sequence[Sequence[Encoded]], chance: random.Random) -> None:
-    """Train on some epochs."""
-    moving = [(name, one) for name, one in judge.named_parameters() if one.requires_grad]
-    groups = [
-        {"params": [one for name, one in moving if "head" not in name]},
-        {"params": [one for name, one in moving if "head" in name]},
-    ]
-    optimiser = torch.optim.AdamW(groups, weight_decay=0.01)
-    total, step = sum(-(-len(one) // SIZE) for one in epochs), 0
-    judge.train()
-    for number, epoch in enumerate(epochs):
-        began, summed = time.monotonic(), 0.0
-        for ids, mask, classes in batches(epoch, chance):
-            share = min(1.0, step / (total * WARM)) * max(0.02, 1 - step / total)
-            for group, rate in zip(optimiser.param_groups, (RATE, HEAD_RATE), strict=True):
-                group["lr"] = rate * share
-            with torch.autocast("cpu", torch.bfloat16):
-                logits = judge(ids, mask)
-            loss = nn.functional.cross_entropy(logits.float(), classes, label_smoothing=SMOOTH)
-            optimiser.zero_grad()
-            loss.backward()
-            nn.utils.clip_grad_norm_([one for _, one in moving], 1.0)
-            optimiser.step()
-            step += 1
-            summed += loss.item()
-        seconds = time.monotonic() - began
-        print(f"epoch {number}: {len(epoch)} pairs, loss {summed:.1f}, {seconds:.0f} s", flush=True)
-
-
-def trained(source: Path, quick: bool) -> Judge:
+def trained(source: Path, quick: bool) -> Network:
     """Train the model from the embedder's weights."""
     torch.manual_seed(SEED)
     chance = random.Random(SEED)  # noqa: S311 - it only has to be repeatable
@@ -248,49 +166,15 @@ def trained(source: Path, quick: bool) -> Judge:
     idle = [one for some in near if not any(pair.changes for pair in some) for one in some]
     count = min(len(idle), OTHERS * sum(one.changes for one in changed))
 
-    def epoch() -> list[Encoded]:
+    def epoch() -> list[Example]:
         drawn = chance.sample(idle, count)
         found = (*pairs, *changed, *drawn, *strange(pairs, nearest, chance))
-        return [(encoder.encoded(one), one.changes) for one in found]
+        return [*map(encoder.encoded, found)]
 
-    judge = Judge(source)
-    train(judge, [epoch() for _ in range(EPOCHS)], chance)
-    return judge
-
-
-def build_model(judge: Judge, base: Path) -> onnx.ModelProto:
-    """Write the graph of the trained model; its word embeddings stay in ``base``."""
-    g, states, weights = graph_of(judge)
-    first = g.op("Gather", states, "int0", axis=1)
-    return headed(g, first, weights, name="memento-changes-int8", shape=[1, 1, 2], base=base)
-
-
-def build(judge: Judge, target: Path) -> None:
-    """Write the model and its manifest beside the default embedder's."""
-    model = build_model(judge, target / "model.onnx")
-    (target / "changes.onnx").write_bytes(model.SerializeToString(deterministic=True))
-    names = ("changes.onnx", "model.onnx", "tokenizer.json")
-    manifest = {"sha256": {name: build_minilm.sha256(target / name) for name in names}}
-    text = json.dumps(manifest, indent=2) + "\n"
-    (target / "changes.json").write_text(text, encoding="utf-8")
-
-
-def main() -> None:
-    """Command line."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="a few steps; writes nothing")
-    parser.add_argument("--threads", type=int, default=2)
-    args = parser.parse_args()
-    torch.set_num_threads(args.threads)
-    judge = trained(build_minilm.source_folder(), args.quick).eval()
-    if not args.quick:
-        build(judge, TARGET)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        for name in ("model.onnx", "tokenizer.json"):
-            (Path(folder) / name).write_bytes((TARGET / name).read_bytes())
-        build(judge, Path(folder))
+    network = Network(source, 2, first_alone=True)
+    train(network, [epoch() for _ in range(EPOCHS)], chance, RATES, size=SIZE)
+    return network
 
 
 if __name__ == "__main__":
-    main()
+    trainer.run(__doc__, "changes", trained, {})

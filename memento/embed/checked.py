@@ -83,26 +83,25 @@ def embed_checked(
         (len(texts), embedder.dim) float32, C-contiguous, finite, each row of unit length.
 
     Raises:
-        InvalidInput: If a text cannot be embedded by any embedder.
+        InvalidInput: If the embedder refuses a text.
         EmbedderError: If the embedder fails, or returns another shape, another type, numbers
             that are not finite, or rows whose length is more than 0.001 away from 1.
     """
     import numpy as np  # noqa: PLC0415 - importing this package must not load it
 
-    wanted = require_texts(texts)
     embed = embedder.embed
     if queries:  # isinstance(embedder, QueryEmbedder) would take 20 µs per query
         embed = getattr(embedder, "embed_queries", embed)
     try:
-        answer = np.asarray(embed(wanted))
+        answer = np.asarray(embed(texts))
     except (EmbedderError, InvalidInput, MissingExtra):
         raise
     except Exception as error:  # foreign code may raise anything
         raise EmbedderError(f"{embedder.name} failed: {type(error).__name__}: {error}") from error
-    if answer.shape != (len(wanted), embedder.dim) or answer.dtype.kind != "f":
+    if answer.shape != (len(texts), embedder.dim) or answer.dtype.kind != "f":
         raise EmbedderError(
             f"{embedder.name} returned {answer.dtype} of shape {answer.shape}; "
-            f"expected float32 of shape {(len(wanted), embedder.dim)}"
+            f"expected float32 of shape {(len(texts), embedder.dim)}"
         )
     vectors = np.ascontiguousarray(answer, dtype=np.float32)
     # As numpy.linalg.norm for each row, without its checks.

@@ -185,7 +185,7 @@ class Learning:
             changes.begin(work)
             rows = []
             for one in ready:
-                verdict = observed.judge(work, one.lesson, one.others)
+                verdict = observed.judge(work, one.lesson, one.others, at=one.entry.row.valid_from)
                 slot = reading.key_of(one.lesson)
                 locks.guard([row for row in verdict.contradicts if slot and row.key == slot])
                 rows.append(observed.take(work, one.lesson, one.entry, verdict))
@@ -305,7 +305,7 @@ class Learning:
         wanted = replace(candidate, **cast("dict[str, Any]", changes))
         given = "key" in changes and wanted.key is not None
         if wanted.condition != candidate.condition and not given and wanted.key is not None:
-            slot = slots.slot_under(wanted.span.text, wanted.signal, wanted.condition)
+            slot = _slot_of(wanted)
             wanted = replace(wanted, key=None if slot is None else slot.key)
         lesson = _confirmed(wanted, chosen=given)
         return self._learn([lesson], parents=wanted.parents, verb="confirm")[0]
@@ -334,7 +334,10 @@ class Learning:
         def judged(ready: Ready) -> observed.Verdict:
             found = self._view.ask(
                 lambda c, ns: observed.judge(
-                    Work(c, ns, engine.now(), engine.rules), ready.lesson, ready.others
+                    Work(c, ns, engine.now(), engine.rules),
+                    ready.lesson,
+                    ready.others,
+                    at=ready.entry.row.valid_from,
                 )
             )
             return found or observed.Verdict(key=reading.key_of(ready.lesson))
@@ -440,11 +443,18 @@ def _directed(text: object, scope: str, condition: str | None) -> Lesson:
     return replace(lesson, text=text, slot=slot, scope=scope, condition=when)
 
 
+def _slot_of(wanted: Candidate) -> slots.Slot | None:
+    """Return the slot that a candidate fills under its condition, as when it was found."""
+    said, signal = wanted.span.text, wanted.signal
+    facts = () if signal is signals.Signal.RULE else slots.told(said)
+    return slots.slot_under(said, signal, wanted.condition, facts)
+
+
 def _confirmed(wanted: Candidate, *, chosen: bool) -> Lesson:
     """Make the lesson of a candidate; a slot that the caller chose has one value at a time."""
     if not isinstance(wanted.text, str):
         raise InvalidInput("text", f"must be a string, not {type_name(wanted.text)}")
-    said = slot = slots.slot_under(wanted.span.text, wanted.signal, wanted.condition)
+    said = slot = _slot_of(wanted)
     if wanted.key is None:
         slot = None
     elif chosen or slot is None or slot.key != wanted.key:

@@ -16,6 +16,7 @@ from memento.ledger.contract import Session, Work
 from memento.ledger.match import All, Word
 from memento.ledger.rows import Row, docid_of, strings_in, to_memory
 from memento.observe.asked import roots
+from memento.observe.slots import missing
 from memento.observe.values import (
     Action,
     Assistance,
@@ -269,7 +270,7 @@ def is_stored(message: Message, ready: Ready, verdict: observed.Verdict) -> bool
 def _judged(work: Work, ready: Ready, turn: Row | None) -> observed.Verdict:
     """Judge a lesson by the stored memories but its turn."""
     others = [one for one in ready.others if turn is None or one != turn.id]
-    return observed.judge(work, ready.lesson, others)
+    return observed.judge(work, ready.lesson, others, at=ready.entry.row.valid_from)
 
 
 def _forgotten(
@@ -459,6 +460,7 @@ def told(read: Sequence[Message], done: Done, namespace: tuple[str, ...]) -> Obs
         change=done.change,
         language="" if last is None else last.language,
         how="none" if last is None else last.how,
+        missing=missing(),
     )
 
 

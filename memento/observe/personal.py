@@ -14,8 +14,9 @@ SLOTS = (
     "email", "phone", "diet", "partner",
 )  # fmt: skip
 """What is read of a speaker, each with one value at a time."""
-TOLD_AT, SURE_AT = 0.9, 0.95
-"""Minimum probability of a value or an end, and of a value that replaces another."""
+HEARD_AT, TOLD_AT, SURE_AT = 0.5, 0.9, 0.95
+"""Minimum probability of what a pattern may take back, of a value or an end, and of a value that
+replaces another."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ would hide what still holds.
 
 from __future__ import annotations
 
+import logging
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,11 +18,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from memento.errors import EmbedderError
 from memento.observe.language import ENGLISH, recognise
 from memento.observe.nouns import KIN, OCCUPATIONS, OURS, PLACES, POSSESSIONS, TONGUES
-from memento.observe.personal import SURE_AT, Personal, is_told
+from memento.observe.personal import HEARD_AT, SLOTS, SURE_AT, Personal, is_told
 from memento.observe.signals import Signal
 from memento.observe.wording import condition_of, labelled, without_condition, without_lead
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,9 @@ def _slots_of(
                 yield _qualified(found, plain)
 
 
-def slot_under(text: str, signal: Signal, condition: str | None) -> Slot | None:
+def slot_under(
+    text: str, signal: Signal, condition: str | None, facts: Sequence[Personal] = ()
+) -> Slot | None:
     """Return the slot of a statement under a condition that it may not contain itself.
 
     The key includes the condition, so a rule under one replaces neither a rule that always holds
@@ -101,7 +107,7 @@ def slot_under(text: str, signal: Signal, condition: str | None) -> Slot | None:
     >>> slot_under("Use tabs", Signal.RULE, "when I write Go").key
     'style/indent@when-i-write-go'
     """
-    return next(slots_under(text, (signal,), condition), None)
+    return next(slots_under(text, (signal,), condition, facts), None)
 
 
 def slots_under(
@@ -121,16 +127,43 @@ def slots_under(
 def told(text: str) -> tuple[Personal, ...]:
     """Return what a statement settles about its speaker, the surest first.
 
-    At most one value of each slot, and at most one end.
-
-    Raises:
-        EmbedderError: If a file of the model is missing or damaged.
+    At most one value of each slot, and at most one end; nothing in other languages than English,
+    or if the reader does not work, see ``missing``.
     """
     if recognise(text) != ENGLISH:
         return ()
     from memento.observe.slot_reader import SlotReader  # noqa: PLC0415 - importing loads numpy
 
-    return SlotReader.load().read(text)
+    try:
+        found = SlotReader.load().read(text)
+    except EmbedderError as error:
+        if _MISSING.get("slots") != str(error):
+            log.warning("what a statement settles about the user is not read: %s", error)
+        _MISSING["slots"] = str(error)
+        return ()
+    _MISSING.clear()
+    return found
+
+
+_MISSING: dict[str, str] = {}
+"""Of this process, as the files of the reader are."""
+
+
+def missing() -> Mapping[str, str]:
+    """Return ``slots`` with the reason, if the reader could not read the last statement."""
+    return dict(_MISSING)
+
+
+def may_tell(text: str, key: str) -> bool:
+    """Return whether a statement may be about what fills a slot of its speaker.
+
+    Of the slots that the reader knows, it must have heard of this one: "Ann isn't vegan anymore"
+    says nothing of the user. In other languages, and of other slots, nothing tells.
+    """
+    prefix, _, slot = key.partition("/")
+    if prefix != "user" or slot not in SLOTS or recognise(text) != ENGLISH:
+        return True
+    return any(one.slot == slot and one.probability >= HEARD_AT for one in told(text))
 
 
 _SEVERAL = frozenset({"diet", "language"})

@@ -191,6 +191,9 @@ class Observation:
             ``model``.
         model: What the language model contributed; None in the mode ``off``.
         pending: Number of messages waiting to be sent to the language model.
+        missing: ``slots`` with the reason, if a file of the model that recognises facts about the
+            user (home, employer, diet) is missing or damaged. Statements are stored all the same,
+            but only clear forms fill a slot.
     """
 
     turns: tuple[Memory, ...] = ()
@@ -207,6 +210,7 @@ class Observation:
     took: Mapping[str, float] = field(default_factory=dict)
     model: Assistance | None = None
     pending: int = 0
+    missing: Mapping[str, str] = field(default_factory=dict)
 
     __repr__ = display.brief
 
@@ -239,6 +243,7 @@ class Observation:
             lines.append(self.model.explain())
         if self.pending:
             lines.append(f"{self.pending} messages wait for the model")
+        lines += [f"missing {part}: {why}" for part, why in self.missing.items()]
         return "\n".join(lines or ["nothing learnt"])
 
 

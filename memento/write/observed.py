@@ -21,7 +21,7 @@ The first that applies (see `judge`):
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from memento.admit.draft import Entry
 from memento.admit.novelty import Novelty
@@ -30,8 +30,10 @@ from memento.ledger.contract import Work
 from memento.ledger.rows import LOCKS, Row, content_hash, is_sound
 from memento.observe.derive import Lesson
 from memento.observe.ended import retracts
+from memento.observe.nouns import KIN
+from memento.observe.personal import is_told
 from memento.observe.signals import Signal
-from memento.observe.slots import Slot, slot_under, slots_under, told
+from memento.observe.slots import Slot, may_tell, slot_under, slots_under, told
 from memento.text.opposed import adds_nothing, opposed, repeats
 from memento.text.words import words
 from memento.types import Event, Kind, Trust
@@ -41,6 +43,7 @@ from memento.write.steps import FOUND, SLOT_HOLDING, holds, log_event
 
 LEARNABLE = frozenset(Kind) - {Kind.EPISODE, Kind.QUESTION, Kind.ARTICLE}
 """Kinds that a statement may repeat, replace or contradict; turns and summaries are left alone."""
+_SELF = frozenset({"i", "im", "ive", "me", "my", "mine", "myself", "we", "us", "our"})
 _USUAL = (Signal.IDENTITY, Signal.PREFERENCE, Signal.RULE, Signal.FACT)
 """Signals to try for a memory that has none."""
 _NOVELTY = Novelty()
@@ -68,14 +71,21 @@ class Verdict:
     unplaced: bool = False
 
 
-def judge(work: Work, lesson: Lesson, others: Iterable[str]) -> Verdict:
-    """Decide what a lesson does to the stored memories. Writes nothing."""
+def judge(work: Work, lesson: Lesson, others: Iterable[str], *, at: int) -> Verdict:
+    """Decide what a lesson does to the stored memories. Writes nothing.
+
+    Args:
+        work: The transaction.
+        lesson: The lesson.
+        others: Ids of memories that may be about the same, the nearest first.
+        at: When it holds from, microseconds: it ends nothing that began later.
+    """
     rows = [row for row in _candidates(work, others) if row.scope == lesson.scope]
     key = None if lesson.slot is None else lesson.slot.key
     if lesson.slot is not None and key is not None:
         holder = slot_rows.holder_of(work.db, work.ns, (key, lesson.scope))
         if holder is None or not _is_open(work, holder):
-            return _without_slot(work, lesson, rows, key)
+            return _without_slot(work, lesson, rows, key, at)
         held = _slot_in(holder)
         same = held is not None and held.value == lesson.slot.value
         known = same and adds_nothing(lesson.text, holder.text)
@@ -83,13 +93,15 @@ def judge(work: Work, lesson: Lesson, others: Iterable[str]) -> Verdict:
             return Verdict(repeats=holder, key=key)
         if holder.pinned & LOCKS:
             return Verdict(contradicts=(holder,))
-        if lesson.slot.single and not (same and _vouches(holder, lesson)):
-            verdict = Verdict(replaces=holder, key=key)
+        emptied = held is None and _tells_end(holder)
+        if (lesson.slot.single or emptied) and not (same and _vouches(holder, lesson)):
             told_only = lesson.slot.told or (held is not None and held.told)
-            return replace(verdict, replaces=None, displaces=holder) if told_only else verdict
+            if lesson.slot.single and not told_only:
+                return Verdict(replaces=holder, key=key)
+            if holder.valid_from <= at:
+                return Verdict(displaces=holder, key=key)
         rows = [holder, *(row for row in rows if row.docid != holder.docid)]
-        return _without_slot(work, lesson, rows, None)
-    return _without_slot(work, lesson, rows, None)
+    return _without_slot(work, lesson, rows, None, at)
 
 
 def _candidates(work: Work, ids: Iterable[str]) -> list[Row]:
@@ -126,6 +138,14 @@ def _slot_in(row: Row) -> Slot | None:
     return next((one for one in known if one.key == row.key), None)
 
 
+def _tells_end(holder: Row) -> bool:
+    """Return whether a holder says that the value of its slot ended, as the reader tells."""
+    key = holder.key or ""
+    return key.startswith("user/") and any(
+        one.ended and is_told(one) and key == f"user/{one.slot}" for one in told(holder.text)
+    )
+
+
 def value_of(row: Row) -> str | None:
     """Return the value that a memory gives its slot by its form, folded; None if it fills none."""
     signal = Signal(row.signal) if row.signal in tuple(Signal) else Signal.FACT
@@ -133,7 +153,7 @@ def value_of(row: Row) -> str | None:
     return None if slot is None else slot.value
 
 
-def _ended_by(work: Work, lesson: Lesson) -> Row | None:
+def _ended_by(work: Work, lesson: Lesson, at: int) -> Row | None:
     """Return the holder of the user's slot whose value a lesson ends."""
     if lesson.ended is None:
         return None
@@ -141,10 +161,27 @@ def _ended_by(work: Work, lesson: Lesson) -> Row | None:
     holder = slot_rows.holder_of(work.db, work.ns, place)
     if holder is None or not _is_open(work, holder) or holder.pinned & LOCKS:
         return None
+    if holder.valid_from > at or not _may_end(lesson, holder):
+        return None
     return holder if {*words(lesson.ended.words)} <= {*words(holder.text)} else None
 
 
-def _without_slot(work: Work, lesson: Lesson, rows: Sequence[Row], key: str | None) -> Verdict:
+def _may_end(lesson: Lesson, row: Row) -> bool:
+    """Return whether a lesson may take back what a memory says.
+
+    One about one of the user's people, in which the user is not named again, is about them alone:
+    "my wife isn't vegan", not "my boss let me go". It may end the partner.
+    """
+    said = lesson.candidate.span.text
+    about = "" if lesson.slot is None else lesson.slot.key
+    other = about.removeprefix("user/") in KIN and row.key not in (None, about, "user/partner")
+    named = [word for word in words(said) if word in _SELF]
+    return (not other or len(named) > 1) and (row.key is None or may_tell(said, row.key))
+
+
+def _without_slot(
+    work: Work, lesson: Lesson, rows: Sequence[Row], key: str | None, at: int
+) -> Verdict:
     """Compare a lesson with the memories that may be about the same."""
     same = next((row for row in rows if _says_the_same(row, lesson)), None)
     if same is not None and (key is None or same.key == key):
@@ -152,10 +189,16 @@ def _without_slot(work: Work, lesson: Lesson, rows: Sequence[Row], key: str | No
             return Verdict(repeats=same, key=key)
         return Verdict(replaces=same, key=key)
     said = lesson.candidate.span.text
-    ended = [row for row in rows if retracts(said, row.text, value=_value_of_user(row))]
+    ended = [
+        row
+        for row in rows
+        if row.valid_from <= at
+        and retracts(said, row.text, value=_value_of_user(row))
+        and _may_end(lesson, row)
+    ]
     if len(ended) == 1 and not ended[0].pinned & LOCKS:
         return Verdict(replaces=ended[0], key=key or ended[0].key)
-    if (over := _ended_by(work, lesson)) is not None:
+    if (over := _ended_by(work, lesson, at)) is not None:
         return Verdict(displaces=over, key=key or over.key)
     against = tuple(row for row in rows if _excludes(row, lesson))
     return Verdict(

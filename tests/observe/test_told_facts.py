@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from memento import MemoryManager
 from memento.embed.onnx import MINILM
 from memento.errors import EmbedderError
-from memento.observe import slot_reader, slots
+from memento.observe import reader, slot_reader, slots
 from memento.observe.personal import SLOTS, SURE_AT, TOLD_AT, Personal
 from memento.observe.signals import Signal
 from memento.observe.slot_reader import SlotReader, found_in
@@ -222,9 +223,9 @@ def test_the_users_word_takes_the_slot_from_an_agent(memory):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path_factory, monkeypatch):
     """Read a copy of the packaged model, which a test may damage."""
-    copied = Path(shutil.copytree(MINILM, tmp_path / "minilm"))
+    copied = Path(shutil.copytree(MINILM, tmp_path_factory.mktemp("model") / "minilm"))
     monkeypatch.setattr(slot_reader, "MANIFEST", copied / "slots.json")
     monkeypatch.setattr(slot_reader, "_loaded", slot_reader._loaded.__wrapped__)
     return copied
@@ -248,3 +249,111 @@ def test_the_manifest_names_the_files_of_the_package():
     for name, digest in manifest["sha256"].items():
         assert hashlib.sha256((MINILM / name).read_bytes()).hexdigest() == digest
     assert (MINILM / "slots.onnx").stat().st_size < 15_000_000
+
+
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        ("I'm vegan.", "My wife isn't vegan anymore."),
+        ("I'm vegan.", "Ann isn't vegan anymore."),
+        ("I'm vegan.", "Our intern is no longer vegan."),
+        ("I work at Siemens.", "Tom is no longer at Siemens."),
+        ("My name is Petra.", "My boss isn't called Petra anymore."),
+    ],
+)
+def test_what_ends_for_somebody_else_ends_nothing_of_the_user(tell, memory, first, said):
+    """However alike the words are: the user's value stays, and keeps its slot."""
+    (one,) = tell(first, "identity", session="a").learned
+    assert tell(said, "fact", session="b").learned
+    assert memory.value(one.memory.key).text == first
+
+
+def test_what_others_do_to_the_user_ends_what_they_had(tell, memory):
+    """A sentence may begin with somebody else, and say what happened to the user."""
+    tell("I work at Acme.", "identity", session="a")
+    tell("My boss let me go from Acme.", "fact", session="b")
+    assert memory.value("user/employer") is None
+
+
+@pytest.mark.parametrize(
+    "said", ["Jetzt ist mein Name nicht mehr Petra.", "My name isn't Petra anymore."]
+)
+def test_what_ends_for_the_user_still_ends(said):
+    """In English the reader hears of it; in other languages nothing tells, and the forms decide."""
+    assert slots.may_tell(said, "user/name")
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["I left Siemens.", "Siemens let me go in march.", "us lot at Royal Mail are on strike"],
+)
+def test_what_happened_earlier_leaves_the_later_value(tell, memory, said):
+    """An end that is told late ends nothing that began after it; nor does a value that is read."""
+    may, march = datetime(2026, 5, 1, tzinfo=UTC), datetime(2026, 3, 1, tzinfo=UTC)
+    (first,) = tell("I work at Siemens.", "identity", occurred_at=may).learned
+    assert tell(said, "fact", occurred_at=march).learned
+    assert memory.value("user/employer").id == first.memory.id
+    assert {first.memory.text, said} == {one.text for one in memory.list(kind="fact")}
+
+
+@pytest.mark.parametrize(
+    ("first", "end", "after", "key"),
+    [
+        ("I'm vegan.", "I'm not vegan anymore.", "im pescatarian now", "user/diet"),
+        ("My diet is halal.", "My halal days are over.", "plant-based eater here", "user/diet"),
+    ],
+)
+def test_a_value_takes_the_slot_from_an_end(tell, memory, first, end, after, key):
+    """Also of a slot of which people have several values: an end is none."""
+    for said in (first, end, after):
+        tell(said, "identity", session=said)
+        assert memory.value(key).text == said
+
+
+def test_a_confirmed_value_keeps_the_slot_that_the_reader_told(memory):
+    """Under the condition that the user adds, and it hides nothing."""
+    memory.observe("I live in Ghent.", session="a")
+    said = "moved to porto last month, still unpacking"
+    (one,) = memory.rules.foresee(said)
+    assert one.candidate.key == "user/home"
+    confirmed = memory.rules.confirm(one.candidate)
+    assert memory.value("user/home").id == confirmed.id
+    assert "I live in Ghent." in [one.text for one in memory.list(kind="fact")]
+    limited = memory.rules.confirm(one.candidate, condition="when I travel")
+    assert limited.key == "user/home@when-i-travel"
+    assert memory.value("user/home").id == confirmed.id
+
+
+@pytest.mark.parametrize("name", ["slots.onnx", "slots.json"])
+def test_without_the_reader_what_was_said_is_stored(folder, memory, caplog, name):
+    """With the slots that the forms know; what is missing is named, and logged once."""
+    (folder / name).write_bytes(b"damaged")
+    seen = memory.observe("moved to porto last month, still unpacking", session="a")
+    memory.observe("My name is Petra.", session="b")
+    memory.observe("I left Siemens.", session="c")
+    assert [one.memory.key for one in seen.learned] == [None]
+    assert memory.value("user/name").text == "My name is Petra."
+    assert set(seen.missing) == {"slots"}
+    assert name in seen.missing["slots"]
+    assert f"missing slots: {seen.missing['slots']}" in str(seen)
+    assert [one.getMessage() for one in caplog.records].count(
+        f"what a statement settles about the user is not read: {seen.missing['slots']}"
+    ) == 1
+
+
+def test_nothing_is_missing_once_the_reader_reads_again(folder, memory):
+    """The next statement tries anew."""
+    whole = (folder / "slots.onnx").read_bytes()
+    (folder / "slots.onnx").write_bytes(b"damaged")
+    assert memory.observe("based in Leeds these days", session="a").missing
+    (folder / "slots.onnx").write_bytes(whole)
+    assert memory.observe("moved to porto last month", session="b").missing == {}
+
+
+def test_without_the_reader_of_statements_nothing_is_observed(memory, monkeypatch, tmp_path):
+    """Nobody can tell what a message states, so `observe` says so and stores nothing."""
+    monkeypatch.setattr(reader, "MANIFEST", tmp_path / "reader.json")
+    monkeypatch.setattr(reader, "_loaded", reader._loaded.__wrapped__)
+    with pytest.raises(EmbedderError, match="reader"):
+        memory.observe("I live in Porto.", session="a")
+    assert memory.list() == []

@@ -32,13 +32,8 @@ KINDS = {
 SOURCES = {
     "user": "you", "agent": "the agent", "web": "the web", "tool": "a tool", "import": "an import",
 }  # fmt: skip
-PLAIN = {
-    **BECAUSE, "window": "shares words with the question",
-    "cover": "has most of the question's words", "own_meaning": "close in meaning by itself",
-    "user": "said by a person", "form": "the kind of answer asked for", "levelled": "used less",
-    "answers": "answers a question like this one", "exact": "mentioned in the question",
-}  # fmt: skip
-"""Each kind of evidence in the words of the page."""
+WORDS = {**BECAUSE, "exact": "mentioned in the question"}
+"""Each kind of evidence in words."""
 WAYS = {"text": "by words", "meaning": "by meaning", "name": "by name", "past": "by earlier words"}
 TURNS = (Kind.EPISODE, Kind.QUESTION)
 """Kinds of what was said in a conversation."""
@@ -202,7 +197,7 @@ def reasons(hit: Hit) -> list[Reason]:
     top = max(map(abs, told.values()), default=0.0) or 1.0
     order = sorted(told.items(), key=lambda one: (-one[1], one[0]))
     return [
-        Reason(PLAIN.get(name, name), value, round(100 * abs(value) / top), colour_of(name))
+        Reason(WORDS.get(name, name), value, round(100 * abs(value) / top), colour_of(name))
         for name, value in order
         if abs(value) >= _TELLING
     ]
@@ -230,7 +225,7 @@ def telling(hit: Hit, others: Sequence[Hit]) -> list[Reason]:
     best = sorted((one for one in lead if lead[one] >= _TELLING), key=lambda one: -lead[one])[:3]
     whole = sum(lead[name] for name in best) or 1.0
     return [
-        Reason(PLAIN.get(name, name), lead[name],
+        Reason(WORDS.get(name, name), lead[name],
                round(100 * lead[name] / whole), colour_of(name))
         for name in best
     ]  # fmt: skip
@@ -246,10 +241,7 @@ def _common(hits: Sequence[Hit]) -> Mapping[str, float]:
 
 def lead(hit: Hit, after: Hit | None) -> str:
     """Return why a hit ranks before the next one, in words; ``""`` for the last."""
-    said = "" if after is None else hit.explain(after).rsplit("\n", 1)[-1]
-    for name, words in BECAUSE.items():
-        said = said.replace(words, PLAIN[name])
-    return said
+    return "" if after is None else hit.explain(after).rsplit("\n", 1)[-1]
 
 
 def title(memory: Memory) -> str:
