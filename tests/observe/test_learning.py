@@ -488,8 +488,9 @@ def test_a_doubtful_statement_replaces_nothing(memory, tell):
     assert memory.value("style/indent").text == "Please use tabs."
 
 
-def test_what_was_doubtful_is_listed_until_it_is_decided(memory):
+def test_what_was_doubtful_is_listed_until_it_is_decided(open_memory):
     """A statement leaves the list when it is confirmed or declined, and undo puts it back."""
+    memory = open_memory(config=Config(observe=ObserveConfig(store_at=1)))
     for text in ("Fiona has left.", "Metric is better."):
         memory.observe(text, session="s")
     second, first = memory.rules.doubtful()
