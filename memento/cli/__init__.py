@@ -1,5 +1,18 @@
 """The ``memento`` command. Each subcommand makes one or two calls to ``MemoryManager``.
 
+program  which module is imported for a command, and what becomes of an error
+menu     the commands, each in a section: ``SECTIONS``, ``APART``, ``ALIASES``, ``ELSEWHERE``
+options  the options that commands share, and how their values are read
+group_remember, group_find, group_open, group_insight    commands that add; that find and show
+group_correct, group_edit, group_rules, group_sessions   that change memories; of rules and sessions
+group_maintain, group_agents, group_serve                backup to sleep; set-up of agents; serving
+mcp, hook  what an agent waits for, so without the menu: ``SECONDS``
+mcp_http  the same server for clients that have a token, over HTTP: ``STARTS``
+store    which store a command means
+output, logs   exit statuses and errors (``UNWRITTEN``); the library's log on stderr
+tables, plots, local   how values look; bars of ``stats``; short ids and local times
+demo     ``memento demo``
+
 If ``memento`` is not on your PATH, use ``python -m memento`` instead.
 
 Exit status: 0 success, even if nothing was found; 1 a problem was found or work remains
