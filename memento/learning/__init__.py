@@ -3,7 +3,7 @@
 reading      which statements a message has, and what each may be about: ``NEAR``, ``NEAR_FORGET``
 meant        which earlier statements a request to forget means: ``BEFORE``, ``COVERED``, ``AFAR``
 areas        whether a text belongs to an area of life, such as health: ``MAYBE``
-model_now    which messages a model sees at once, and what its answer does: ``OFFERED``
+model_now    which messages a model sees during the call, and what that adds: ``OFFERED``
 model_later  when a waiting message is shown to a model, and how often: ``TRIES``, ``PAUSE``
 teaching     what is written, in the transaction that keeps the turns
 
