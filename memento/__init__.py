@@ -12,7 +12,7 @@ status        one table: the meaning of each status to every part
 dynamics      uses and verdicts as numbers that change with time
 claims        which of two conflicting statements takes precedence
 messages      the speaker and the text of a message of any chat API
-ledger        the authoritative data, in a SQLite file or on PostgreSQL: all SQL, the filters
+ledger        the authoritative data, in a SQLite file or on PostgreSQL: all SQL on it, the filters
 embed         local and remote embedders, rerankers
 admit         turn a draft into an accepted entry: validate, redact, score importance
 ingest        read files into drafts: documents and conversations
@@ -21,11 +21,12 @@ testing       fakes for your tests: embedder, clock, language models
 settings      where the settings come from: memento.toml and the environment
 observe       sentences of a user's message that are worth a memory
 llm           optional language models: a provider, and limits
-tiers         short (ring buffer), long (exact search and Chroma), and the indexer that feeds it
+tiers         short (ring buffers: a cache; ``ledger.memories.overflow``, called by
+              ``write.remember``, moves turns on), long (exact search and Chroma), the indexer
 retrieve      the read path: question, candidates, evidence, order, budget
 prompt        memories as a block of a prompt
 write         the write path, and every change of a memory: its slot, its status, trust
-sleep         fold near-duplicates, move between tiers, replay, archive
+sleep         in this order: fold the log; duplicates, articles, tiers, archive, replay
 upkeep        backup, erase, salvage, doctor, export, import, history
 insight       what memories say together: names that link them, chains of evidence
 background    the jobs of the background thread, and when each is due
@@ -44,11 +45,14 @@ serve         a store for other processes and machines, over HTTP
 agents        coding agents: their set-up, and the answers to their hooks
 cli           the command ``memento``
 
-An ``add`` passes ``manager``, ``views``, ``engine.Engine.add``, ``admit.draft``,
-``write.remember`` and ``ledger.memories``.
+An ``add`` passes ``manager``, ``views``, ``engine.Engine.add``, ``admit.draft``, ``ledger.group``,
+``ledger.lite.writer``, ``write.remember``, ``ledger.memories`` and ``ledger.lite.writer`` again.
 
-A ``retrieve`` passes ``manager``, ``views``, ``retrieve.searcher``, ``retrieve.question``,
-``retrieve.answer`` and ``retrieve.evidence``.
+Its fsync is the ``COMMIT`` there; ``ledger.lite.sqlite`` sets ``synchronous=FULL``.
+
+A ``retrieve`` passes ``manager``, ``views``, ``retrieve.request``, ``retrieve.shared``,
+``retrieve.searcher``, ``retrieve.context``, ``retrieve.question``, ``retrieve.answer``,
+``retrieve.gather``, ``retrieve.judging``, ``retrieve.evidence`` and ``retrieve.order``.
 
 Numbers that are not settings: ``admit.importance`` (tiers), ``retrieve.evidence.Weights`` (ranking)
 and ``retrieve.vector_search.CHROMA_FROM`` (who searches by vector).

@@ -23,7 +23,7 @@ import memento
 from memento import check, config, errors, settings, types
 from memento.agents.table import Program, claude_plugin
 from memento.claims import settings as claims_config
-from memento.cli import __doc__ as cli_words
+from memento.cli.program import __doc__ as cli_words
 from memento.cli.program import app
 from memento.dynamics import association, formulas
 from memento.dynamics import settings as dynamics_config

@@ -1,16 +1,17 @@
-"""The ``memento`` command. Each subcommand makes one or two calls to ``MemoryManager``.
+"""The ``memento`` command: its commands, and what agents start without them.
 
-If ``memento`` is not on your PATH, use ``python -m memento`` instead.
-
-Exit status: 0 success, even if nothing was found; 1 a problem was found or work remains
-(``doctor``, ``undo``); 2 invalid command or argument; 3 no such memory, or nothing to
-undo; 4 the store cannot be used; 5 any other error; 130 interrupted. Errors are printed to stderr
-as a single line that explains what to do, or with ``--json`` as a JSON object with ``error`` and
-``status``.
-
-With ``--json``, every command prints a single object: either one item with its fields, or a list of
-items under a plural name (``memories``, ``hits``, ``changes``, ``sessions`` ...). Side effects,
-such as a memory that was replaced, are listed under ``notes``, if there are any.
+program  which module is imported for a command; exit statuses, and what becomes of an error
+menu     the commands, each in a section: ``SECTIONS``, ``APART``, ``ALIASES``, ``ELSEWHERE``
+options  the options that commands share, and how their values are read
+group_remember, group_find, group_open, group_insight    commands that add; that find and show
+group_correct, group_edit, group_rules, group_sessions   that change memories; of rules and sessions
+group_maintain, group_agents, group_serve                backup to sleep; set-up of agents; serving
+mcp, hook  what an agent waits for, so without the menu: ``SECONDS``
+mcp_http  the same server for clients that have a token, over HTTP: ``STARTS``
+store    which store a command means
+output, logs   how errors and values are printed (``UNWRITTEN``); the library's log on stderr
+tables, plots, local   how values look; bars of ``stats``; short ids and local times
+demo     ``memento demo``
 """
 
 from __future__ import annotations

@@ -1,4 +1,17 @@
-"""The commands; the module of a command is imported when the command is needed."""
+"""The ``memento`` command. Each subcommand makes one or two calls to ``MemoryManager``.
+
+If ``memento`` is not on your PATH, use ``python -m memento`` instead.
+
+Exit status: 0 success, even if nothing was found; 1 a problem was found or work remains
+(``doctor``, ``undo``); 2 invalid command or argument; 3 no such memory, or nothing to
+undo; 4 the store cannot be used; 5 any other error; 130 interrupted. Errors are printed to stderr
+as a single line that explains what to do, or with ``--json`` as a JSON object with ``error`` and
+``status``.
+
+With ``--json``, every command prints a single object: either one item with its fields, or a list of
+items under a plural name (``memories``, ``hits``, ``changes``, ``sessions`` ...). Side effects,
+such as a memory that was replaced, are listed under ``notes``, if there are any.
+"""
 
 from __future__ import annotations
 

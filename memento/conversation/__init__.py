@@ -1,4 +1,11 @@
-"""Conversations: keep each turn once, and recall what is relevant to the next answer."""
+"""Conversations: keep each turn once, and recall what is relevant to the next answer.
+
+turns      what a message becomes: kind, trust, id, pieces of ``PIECE_CHARS``; payloads from
+           ``LEAST`` on, and blocks of memento, become notes
+keeping    which turns are new; an edit corrects the memory, or is quarantined if not trusted
+recalling  which two queries a message makes, and how their answers are joined: ``TURNS``,
+           ``TOGETHER``, ``LEANING``, ``SURER``; what repeats another hit: ``LIKENESS``, ``PENALTY``
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,19 @@
 """Embedders, which turn texts into vectors and identify the model that computed them.
 
+checked                which answers of an embedder are accepted (``LENGTH_TOLERANCE``), and which
+                       settings name one: ``SPECS``, ``KNOWN_DIMS``
+onnx                   the default, offline: each text alone, so that its vector is always the same;
+                       ``MINILM``
+session                a model's file and tokenizer: checked and loaded once per process
+windows                how a long text is cut, and how much its beginning weighs: ``OVERLAP``,
+                       ``MAX_WINDOWS``, ``FIRST_WEIGHT``
+sentence_transformers  any model that it loads, and which files identify it (an extra)
+openai                 a server of that API: what is sent again, ``RETRY_STATUSES`` (an extra)
+rerankers              two models that read query and memory together (extras)
+common_words           which words are common English, by the default model's vocabulary
+
 ``resolve`` returns the embedder for a setting, ``embed_checked`` checks the answers of any embedder
-against the contract. Importing this package loads no model and no numpy. Each embedder has a
-module: ``onnx`` (the default, offline), ``sentence_transformers`` and ``openai`` (extras).
+against the contract. Importing this package loads no model and no numpy.
 """
 
 from __future__ import annotations

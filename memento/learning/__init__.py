@@ -1,5 +1,12 @@
 """Learn from a conversation: keep its turns, and derive memories from what the user states.
 
+reading      which statements a message has, and what each may be about: ``NEAR``, ``NEAR_FORGET``
+meant        which earlier statements a request to forget means: ``BEFORE``, ``COVERED``, ``AFAR``
+areas        whether a text belongs to an area of life, such as health: ``MAYBE``
+model_now    which messages a model sees during the call, and what that adds: ``OFFERED``
+model_later  when a waiting message is shown to a model, and how often: ``TRIES``, ``PAUSE``
+teaching     what is written, in the transaction that keeps the turns
+
 ``memento.observe`` reads the messages, ``memento.write.observed`` decides what each statement does
 to the stored memories. Only text of the role ``user`` becomes a memory; text of an assistant
 or a tool is kept as a turn and never learned from.

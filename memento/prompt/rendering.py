@@ -1,4 +1,4 @@
-"""Render memories as a block of text for a prompt. Pure.
+"""Render memories as a block of text for a prompt. Pure but for ``new_nonce`` and the log.
 
 Stored text is data: a memory may hold anything, even an attempt to give instructions. So each
 memory is a JSON record on its own line, inside a tag with a random nonce in its name, below a line

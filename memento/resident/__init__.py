@@ -1,7 +1,9 @@
 """One process for each store, which keeps it open for all agents of its user.
 
-``client`` connects to that process, and starts it if there is none; it imports nothing slow.
-``server`` is that process, and ``pipe`` connects an agent's standard streams to it.
+client  how that process is found, and when it is started: ``STARTED_AGAIN``; imports nothing slow
+server  the process: its calls (``TABLE``), and when it ends: ``IDLE``, ``MOST``, ``PARTING``
+pipe    an agent's standard streams; what it asked is asked again if the process ends: ``TRIES``
+tokens  who may use a store over HTTP: ``RIGHTS``, ``TRUSTS``, ``FOLLOWED``
 
 **Where.** The process listens at a Unix socket in a private folder of the user, with mode 0700:
 ``$XDG_RUNTIME_DIR/memento``, else ``memento-UID`` in the folder for temporary files. The name is a

@@ -138,27 +138,58 @@ def mapped(docstring):
     return [name for names in lines for name in names.split(", ")]
 
 
-def maps():
-    """Return every package whose docstring has a map of its modules, and the map."""
-    found = []
-    for path in sorted(file for package in PACKAGES for file in package.rglob("__init__.py")):
-        names = mapped(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "")
-        if names and rooms(path.parent).intersection(names):
-            found.append((path.parent, names))
-    return found
+def docstring(package):
+    """Return the docstring of a package, given by its folder."""
+    return ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8"))) or ""
 
 
-@pytest.mark.parametrize(
-    ("package", "names"), [pytest.param(*one, id=one[0].name) for one in maps()]
-)
-def test_a_map_of_modules_lists_them_all(package, names):
+PLACES = [path.parent for path in sorted((ROOT / "memento").rglob("__init__.py"))]
+PLACES += [one for one in PACKAGES[1:] if rooms(one).intersection(mapped(docstring(one)))]
+"""Every room of memento, itself first, and the adapters that have a map."""
+
+
+@pytest.mark.parametrize("package", PLACES, ids=lambda path: path.name)
+def test_a_room_names_all_its_modules(package):
     """The map in a package's docstring has each of its modules once, and no other."""
-    assert sorted(names) == sorted(rooms(package))
+    assert sorted(mapped(docstring(package))) == sorted(rooms(package))
 
 
-def test_memento_has_a_map():
-    """The package itself shows a reader where everything is."""
-    assert ROOT / "memento" in [package for package, _ in maps()]
+NUMBER = re.compile(r"``([A-Z][A-Z_0-9]*)``")
+"""The name of a constant in a docstring."""
+
+
+def numbers(package):
+    """Yield (modules, constant) for each number or table that the map of a package names."""
+    for entry in re.split(r"\n(?=\S|\n)", docstring(package)):
+        for name in NUMBER.findall(entry) if mapped(entry) else ():
+            yield mapped(entry), name
+
+
+def holds(package, module, name):
+    """Whether a module of a package gives a value to a name."""
+    source = (package / f"{module}.py").read_text(encoding="utf-8")
+    return re.search(rf"^(\w+, )*{name}(, \w+)*(: [^=]+)? =", source, re.MULTILINE)
+
+
+@pytest.mark.parametrize("package", PLACES, ids=lambda path: path.name)
+def test_the_numbers_of_a_room_are_where_it_says(package):
+    """Each constant beside a module in the map of a room is one of that module's."""
+    wrong = [
+        f"{name} of {', '.join(modules)}"
+        for modules, name in numbers(package)
+        if not any(holds(package, module, name) for module in modules)
+    ]
+    assert wrong == []
+
+
+def test_a_number_that_moved_is_seen():
+    """The test above looks for many, and fails for one that is elsewhere."""
+    assert sum(len([*numbers(package)]) for package in PLACES) > 100
+    room = ROOT / "memento" / "retrieve"
+    assert holds(room, "evidence", "TURNS")
+    assert holds(room, "by_words", "NEAR")
+    assert holds(room, "by_words", "FAR")
+    assert not holds(room, "judging", "TURNS")
 
 
 def test_the_map_is_in_the_order_of_the_arrows():

@@ -1,4 +1,8 @@
-"""``memento demo``: the main job on a real conversation, in one minute and offline."""
+"""``memento demo``: the main job on a real conversation, in one minute and offline.
+
+story  what is remembered and asked: ``NOTES``, ``QUESTIONS``, and ``CHANGED``, which gets a new
+       answer
+"""
 
 from __future__ import annotations
 

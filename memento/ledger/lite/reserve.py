@@ -2,6 +2,8 @@
 
 Even reading needs some: SQLite makes the ``-shm`` file of a closed store again. And hiding or
 erasing a memory, which people do when a disk is full, must be written like any other change.
+`store.LiteLedger` releases it: when it is opened, and in `store.LiteLedger.write`, only for calls
+with ``makes_room`` (hide) or ``frees_room`` (erase).
 """
 
 from __future__ import annotations
