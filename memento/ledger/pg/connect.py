@@ -35,12 +35,13 @@ Lost = (psycopg.OperationalError, psycopg.InterfaceError)
 """Errors after which a connection may be gone."""
 
 BY_INDEX = (
-    "set_config('enable_seqscan', 'off', true),"
+    "set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true),"
     " set_config('plan_cache_mode', 'force_generic_plan', true)"
 )
 """Columns of a ``SELECT`` after which each statement of a transaction is planned once and uses an
 index, also if it was planned for an empty table. Only for transactions of one namespace: what reads
-a whole table has no index."""
+a whole table has no index. Before PostgreSQL 18 a scan of a table, for want of an index, then counts
+as so dear that it would be compiled, for 0.3 s and more each time, if the server can."""
 
 _HOLES = re.compile(r"'(?:[^']|'')*'|\?(\d*)")
 _MARKED = {

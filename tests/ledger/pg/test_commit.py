@@ -11,7 +11,7 @@ from cut_wire import Wire
 
 from memento import MemoryManager, Source
 from memento.errors import CommitUnknown, MementoError, StoreBusy, StoreError, UntrustedSource
-from memento.ledger import meta
+from memento.ledger import meta, namespaces
 from memento.ledger.opening import open_ledger
 from memento.tiers.indexer import Indexer
 
@@ -258,3 +258,13 @@ def test_a_lock_that_is_not_free_is_told_as_such(address):
                     hurried.add("a note")
         finally:
             admin.execute("ALTER ROLE memento RESET lock_timeout")
+
+
+@pytest.mark.parametrize("verb", ["read", "write"])
+def test_a_server_compiles_no_statement(ledger, verb):
+    """A table without an index counts as so dear to read that a server would, for half a second."""
+    ns = ledger.write(lambda s: namespaces.number(s, ("one",)))
+    named = {"read": {"space": ns}, "write": {"spaces": [ns]}}[verb]
+    query = "EXPLAIN ANALYZE SELECT count(*) FROM embedders"
+    plan = getattr(ledger, verb)(lambda s: s.execute(query).fetchall(), **named)
+    assert "JIT" not in str(plan)
