@@ -40,8 +40,8 @@ BY_INDEX = (
 )
 """Columns of a ``SELECT`` after which each statement of a transaction is planned once and uses an
 index, also if it was planned for an empty table. Only for transactions of one namespace: what reads
-a whole table has no index. Before PostgreSQL 18, to scan a table for want of an index then counts as
-so dear that a server which can would compile the statement first, for 0.2 s and more each time."""
+a whole table has no index. A scan of a table, for want of an index, then counts as so dear that
+PostgreSQL before 18 would compile the statement first: for 0.2 s and more, each time."""
 
 _HOLES = re.compile(r"'(?:[^']|'')*'|\?(\d*)")
 _MARKED = {
