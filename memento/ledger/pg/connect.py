@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,12 +35,13 @@ Lost = (psycopg.OperationalError, psycopg.InterfaceError)
 """Errors after which a connection may be gone."""
 
 BY_INDEX = (
-    "set_config('enable_seqscan', 'off', true),"
+    "set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true),"
     " set_config('plan_cache_mode', 'force_generic_plan', true)"
 )
 """Columns of a ``SELECT`` after which each statement of a transaction is planned once and uses an
 index, also if it was planned for an empty table. Only for transactions of one namespace: what reads
-a whole table has no index."""
+a whole table has no index. A scan of a table, for want of an index, then counts as so dear that
+PostgreSQL before 18 would compile the statement first: for 0.2 s and more, each time."""
 
 _HOLES = re.compile(r"'(?:[^']|'')*'|\?(\d*)")
 _MARKED = {
@@ -51,6 +52,7 @@ _MARKED = {
     "/* bytes */ BLOB": "text",
 }
 """Maps fragments of ``dialect`` to what the server has instead."""
+_CHANGES = ("INSERT", "UPDATE", "DELETE")
 _NUMBERS = re.compile(r"IN \(SELECT CAST\(value AS BIGINT\) FROM json_each\((\?\d*)\)\)")
 _ARRAY = r"= ANY (CAST((SELECT translate(\1, '[]', '{}')) AS bigint[]))"
 """``dialect.one_of_numbers``, and what finds the rows by their index behind row security, too."""
@@ -88,6 +90,7 @@ class PgSession:
 
     __slots__ = (
         "_answers",
+        "_due",
         "_early",
         "_queue",
         "_upto",
@@ -105,6 +108,7 @@ class PgSession:
         self.written = 0
         self.space: int | None = None
         self._answers: list[psycopg.Cursor[Any]] = []
+        self._due: list[_Change] = []
         self._queue: list[_Asked] = []
         self._early: list[tuple[_Asked, psycopg.Cursor[Any]]] = []
 
@@ -117,24 +121,31 @@ class PgSession:
         return self.connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
 
     def execute(self, statement: str, parameters: Any = (), /) -> Answer:
+        if self._whole is None and _is_change(statement):
+            return self._put_off(_Change(self, statement, parameters))
         asked = _Asked(statement, parameters)
+        if statement.startswith("ROLLBACK"):
+            self._due.clear()
         if not statement.startswith("SELECT"):
             self._forget_early()
         cursor = self._take_early(asked)
-        if cursor is None and self._queue:
-            self._ask_all(asked)
+        if cursor is None and (self._due or self._queue):
+            if asked not in self._queue:
+                self._queue.append(asked)
+            self.send()
             cursor = self._take_early(asked)
         if cursor is None:
-            cursor = self.connection.execute(prepared(statement), parameters or None)
-            self._answers.append(cursor)
+            cursor = self._sent(statement, parameters)
         return _Answer(cursor)
 
     def executemany(self, statement: str, parameters: Iterable[Any], /) -> Answer:
+        return self._put_off(_Change(self, statement, list(parameters), several=True))
+
+    def _put_off(self, change: _Change) -> Answer:
+        """Let a change wait for the next statement, or for the commit: they are one message."""
         self._forget_early()
-        cursor = self.connection.cursor()
-        cursor.executemany(prepared(statement), parameters)
-        self._answers.append(cursor)
-        return _Answer(cursor)
+        self._due.append(change)
+        return change
 
     def ahead(self, *asks: Callable[[Session], object]) -> None:
         for ask in asks:
@@ -144,14 +155,26 @@ class PgSession:
                 if heard.asked not in (*self._queue, *(one for one, _ in self._early)):
                     self._queue.append(heard.asked)
 
-    def _ask_all(self, asked: _Asked) -> None:
-        """Execute a statement and those that were announced, in one message."""
-        due, self._queue = [*self._queue, asked], []
+    def send(self, *last: str) -> None:
+        """Make the changes that wait, and execute other statements after them, in one message."""
+        due, self._due = [*self._due, *(_Change(self, one, ()) for one in last)], []
+        queue, self._queue = self._queue, []
+        if not (due or queue):
+            return
         with self.connection.pipeline():
-            for one in due if asked not in due[:-1] else due[:-1]:
-                cursor = self.connection.execute(prepared(one.statement), one.parameters or None)
-                self._answers.append(cursor)
-                self._early.append((one, cursor))
+            for change in due:
+                change.cursor = self._sent(change.statement, change.values, several=change.several)
+            for one in queue:
+                self._early.append((one, self._sent(*one)))
+
+    def _sent(self, statement: str, values: Any, *, several: bool = False) -> psycopg.Cursor[Any]:
+        if several:
+            cursor = self.connection.cursor()
+            cursor.executemany(prepared(statement), values)
+        else:
+            cursor = self.connection.execute(prepared(statement), values or None)
+        self._answers.append(cursor)
+        return cursor
 
     def _take_early(self, asked: _Asked) -> psycopg.Cursor[Any] | None:
         """Return the answer to a statement that was announced, once."""
@@ -171,6 +194,43 @@ class PgSession:
         self._forget_early()
         while self._answers:
             self._answers.pop().close()
+
+
+def _is_change(statement: str) -> bool:
+    """Return whether a statement changes rows and returns none."""
+    return statement.startswith(_CHANGES) and "RETURNING" not in statement
+
+
+class _Change:
+    """A change that waits to be made, and the answer to it."""
+
+    __slots__ = ("_session", "cursor", "several", "statement", "values")
+
+    def __init__(
+        self, session: PgSession, statement: str, values: Any, *, several: bool = False
+    ) -> None:
+        self._session, self.statement, self.values = session, statement, values
+        self.several = several
+        self.cursor: psycopg.Cursor[Any] | None = None
+
+    @property
+    def rowcount(self) -> int:
+        if self.cursor is None:
+            self._session.send()
+        assert self.cursor is not None  # noqa: S101 - it was sent
+        return self.cursor.rowcount
+
+    def fetchone(self) -> None:
+        return None
+
+    def fetchmany(self, size: int = 1) -> list[Any]:  # noqa: ARG002 - there are none
+        return []
+
+    def fetchall(self) -> list[Any]:
+        return []
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
 
 
 class _Asked(NamedTuple):

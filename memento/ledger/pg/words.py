@@ -12,6 +12,7 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias, cast
@@ -107,8 +108,7 @@ class Cutter:
     def terms(self, documents: Iterable[tuple[int, Columns]]) -> Iterator[tuple[str, int, int]]:
         """Return each term of some documents: term, document, and the columns that hold it."""
         found: dict[tuple[str, int], int] = defaultdict(int)
-        with self._lock:
-            index = self._filled(documents)
+        with self._lock, self._filled(documents) as index:
             for term, docid, where in index.execute("SELECT term, doc, col FROM instances"):
                 found[term, docid] |= _BITS[where]
         return ((term, docid, bits) for (term, docid), bits in found.items())
@@ -121,19 +121,21 @@ class Cutter:
                 self._known.clear()
             new = [said for said in dict.fromkeys(asked.values()) if said not in self._known]
             if new:
-                index = self._filled((n, Columns("", said, "")) for n, said in enumerate(new))
-                found = index.execute("SELECT doc, term FROM instances ORDER BY doc, offset")
-                self._known |= dict.fromkeys(new, ())
-                for n, terms in groupby(found, key=itemgetter(0)):
-                    self._known[new[n]] = tuple(term for _, term in terms)
+                with self._filled((n, Columns("", s, "")) for n, s in enumerate(new)) as index:
+                    found = index.execute("SELECT doc, term FROM instances ORDER BY doc, offset")
+                    self._known |= dict.fromkeys(new, ())
+                    for n, terms in groupby(found, key=itemgetter(0)):
+                        self._known[new[n]] = tuple(term for _, term in terms)
             return {text: self._known[said] for text, said in asked.items()}
 
     def matching(self, ns: int, documents: Iterable[tuple[int, Columns]], match: Match) -> Seqs:
         """Return which of some documents an expression matches."""
-        with self._lock:
-            return look_up(self._filled(documents), ns, [match], SEQ_MASK)[0]
+        with self._lock, self._filled(documents) as index:
+            return look_up(index, ns, [match], SEQ_MASK)[0]
 
-    def _filled(self, documents: Iterable[tuple[int, Columns]]) -> sqlite3.Connection:
+    @contextmanager
+    def _filled(self, documents: Iterable[tuple[int, Columns]]) -> Iterator[sqlite3.Connection]:
+        """Yield an index of some documents, which is undone: to delete them costs twice as much."""
         if self._index is None:
             self._index = open_in_memory()
             for statement in (
@@ -141,12 +143,15 @@ class Cutter:
                 "CREATE VIRTUAL TABLE instances USING fts5vocab (memories_fts, instance)",
             ):
                 self._index.execute(statement)
-        self._index.execute("DELETE FROM memories_fts")
-        self._index.executemany(
-            "INSERT INTO memories_fts (rowid, title, head, rest) VALUES (?, ?, ?, ?)",
-            [(docid, *map(_sayable, document)) for docid, document in documents],
-        )
-        return self._index
+        self._index.execute("BEGIN")
+        try:
+            self._index.executemany(
+                "INSERT INTO memories_fts (rowid, title, head, rest) VALUES (?, ?, ?, ?)",
+                [(docid, *map(_sayable, document)) for docid, document in documents],
+            )
+            yield self._index
+        finally:
+            self._index.rollback()
 
 
 cutter = Cutter()
