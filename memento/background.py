@@ -22,7 +22,7 @@ from memento.base.lazy import later
 from memento.config import Auto, Config
 from memento.errors import EmbedderError, InvalidInput, MissingExtra
 from memento.ledger import erasure, memories, namespaces, past
-from memento.ledger.contract import Ledger, Moment, Rules, Session, Work
+from memento.ledger.contract import Ledger, Moment, Rules, Transaction, Work
 from memento.ledger.rows import Row
 from memento.types import Event, Tier
 
@@ -160,7 +160,7 @@ class Accesses:
                 raise
 
 
-def _log(connection: Session, retrieved: Sequence[tuple[int, int, list[str]]]) -> None:
+def _log(connection: Transaction, retrieved: Sequence[tuple[int, int, list[str]]]) -> None:
     for ns, at, ids in retrieved:
         if there := erasure.still_there(connection, ns, ids):
             memories.record(connection, ns, at, Event.RETRIEVED, None, {"ids": there})
@@ -219,7 +219,7 @@ class FullText:
             The number of namespaces reached, at least one, and those that have more rows.
         """
 
-        def job(connection: Session) -> tuple[int, list[int]]:
+        def job(connection: Transaction) -> tuple[int, list[int]]:
             words, more = connection.words, []
             until = time.monotonic() + seconds
             for taken, ns in enumerate(spaces, start=1):
@@ -378,7 +378,7 @@ class Statements:
             return False
         known = settling.read_ahead([row for _, row in rows], settings)
 
-        def job(session: Session) -> None:  # reads no texts
+        def job(session: Transaction) -> None:  # reads no texts
             work = Work(session, ns, now, rules)
             settling.settle_next(work, settings, max(len(rows), 1), known)
 
@@ -461,7 +461,7 @@ class Changes:
         return self._traffic.busy() or self._traffic.streaming()
 
 
-def _spaces_behind(session: Session) -> list[int]:
+def _spaces_behind(session: Transaction) -> list[int]:
     """Return the namespaces with statements that are not compared yet."""
     return [ns for ns, _ in namespaces.every(session) if claim_rows.behind(session, ns)]
 
@@ -579,7 +579,9 @@ class Background:
             lambda c: learnt_weights.catch_up(c, effect, agent) | co_use.catch_up(c, links, agent),
         )
 
-    def _fold(self, behind: Callable[[Session], bool], some: Callable[[Session], bool]) -> bool:
+    def _fold(
+        self, behind: Callable[[Transaction], bool], some: Callable[[Transaction], bool]
+    ) -> bool:
         """Call ``some`` until no work is left; return False if a query interrupts."""
         more = self._ledger.read(behind)
         while more and not self.traffic.busy():

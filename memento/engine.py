@@ -45,7 +45,7 @@ from memento.errors import (
 from memento.insight.name_index import NameIndexes
 from memento.ledger import changes, erasure, namespaces, vectors
 from memento.ledger.checks import Sees, everyone
-from memento.ledger.contract import Rules, Session, Work
+from memento.ledger.contract import Rules, Transaction, Work
 from memento.ledger.erasure import Chosen
 from memento.ledger.opening import open_ledger
 from memento.ledger.rows import Row
@@ -247,7 +247,7 @@ class Engine:
         else:
             entries = [at_position(at, check, one) for at, one in enumerate(told(drafts, progress))]
 
-        def job(session: Session) -> Added:
+        def job(session: Transaction) -> Added:
             ns = self.new_namespace(session, labels) if known is None else known
             work = Work(session, ns, now, self.rules)
             if guard is not None:
@@ -286,7 +286,7 @@ class Engine:
         """Check a draft, take secrets out of it and weigh it; nothing is written."""
         return admit(draft, now=now, limits=self.config.limits, secrets=self.config.secrets)
 
-    def new_namespace(self, connection: Session, labels: tuple[str, ...]) -> int:
+    def new_namespace(self, connection: Transaction, labels: tuple[str, ...]) -> int:
         """Give a namespace a number, inside the transaction that first writes to it.
 
         If that transaction is rolled back, the next namespace gets the same number, and must not be
@@ -326,7 +326,7 @@ class Engine:
         made = Run() if run is None else run
         rows: list[Row] = []
 
-        def bite(session: Session, part: Sequence[A]) -> tuple[Sequence[Row], int | None]:
+        def bite(session: Transaction, part: Sequence[A]) -> tuple[Sequence[Row], int | None]:
             work = Work(session, ns, now, self.rules)
             done = job(work, part)
             return done, changes.finish(work, verb, run=made.first, begins_run=several)
@@ -761,7 +761,7 @@ class _Adding:
 
     def __init__(
         self,
-        job: Callable[[Session], Added],
+        job: Callable[[Transaction], Added],
         ns: int | None,
         entries: Sequence[Entry],
         now: int,
@@ -775,10 +775,10 @@ class _Adding:
         )
         self.joins = None if alone else ns
 
-    def __call__(self, session: Session) -> Added:
+    def __call__(self, session: Transaction) -> Added:
         return self._job(session)
 
-    def together(self, session: Session, jobs: Sequence[_Adding]) -> list[Added]:
+    def together(self, session: Transaction, jobs: Sequence[_Adding]) -> list[Added]:
         """Add the memories of several calls as if one call had added all.
 
         Raises:

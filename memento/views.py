@@ -24,7 +24,7 @@ from memento.check import Limits, check_count, check_flag, check_id, check_metad
 from memento.errors import InvalidInput, NotFound, TurnErased
 from memento.holding import Hold
 from memento.ledger import changes, copies, memories, past
-from memento.ledger.contract import Session, Work
+from memento.ledger.contract import Transaction, Work
 from memento.ledger.filters import Filtering, check_known_at, filtering
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, sound, to_memory
@@ -115,7 +115,7 @@ class View:
         """The clock that the manager uses."""
         return self.hold.engine.clock
 
-    def ask(self, job: Callable[[Session, int], R]) -> R | None:
+    def ask(self, job: Callable[[Transaction, int], R]) -> R | None:
         """Read from the namespace; None if it was never written to."""
         ns = self.ns
         return None if ns is None else self.engine.ledger.read(lambda c: job(c, ns), space=ns)
@@ -129,7 +129,7 @@ class View:
         """
         engine, now, known = self.engine, self.engine.now(), self.ns
 
-        def carry_out(db: Session) -> R:
+        def carry_out(db: Transaction) -> R:
             ns = engine.new_namespace(db, self.namespace) if known is None else known
             return job(Work(db, ns, now, engine.rules))
 
@@ -401,7 +401,7 @@ class View:
         page, looked = memories.Page(by_time, newest_first, limit, offset), self.looked(filters)
         return self.read(self.ask(lambda c, ns: past.listing(c, ns, looked, page, known_at)) or [])
 
-    def values(self, find: Callable[[Session, int], Sequence[Row]]) -> list[SlotValue]:
+    def values(self, find: Callable[[Transaction, int], Sequence[Row]]) -> list[SlotValue]:
         """Read values of a slot, each with the time in which it held and why it ended."""
         rows = self.ask(find) or []
         reasons = lineage.endings(rows, self.engine.now())
@@ -457,7 +457,7 @@ class View:
         engine, run = self.engine, self.run
         moment = engine.now() if now is None else now
 
-        def carry_out(session: Session) -> tuple[Sequence[Row], int | None]:
+        def carry_out(session: Transaction) -> tuple[Sequence[Row], int | None]:
             work = Work(session, ns, moment, engine.rules)
             rows = job(work)
             first = None if run is None else run.first
@@ -471,7 +471,7 @@ class View:
 
     def change_rows(
         self,
-        find: Callable[[Session, int], Sequence[A]],
+        find: Callable[[Transaction, int], Sequence[A]],
         job: Change[A],
         *,
         verb: str,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from memento.admit.draft import Entry
 from memento.admit.importance import importance, tier_for
-from memento.ledger.contract import Session, Work
+from memento.ledger.contract import Transaction, Work
 from memento.status import HEARD
 from memento.types import Kind
 
@@ -40,7 +40,7 @@ class Met:
     new: set[str] = field(default_factory=set)
     unheard: set[str] = field(default_factory=set)
 
-    def ask(self, session: Session, telling: Iterable[str]) -> None:
+    def ask(self, session: Transaction, telling: Iterable[str]) -> None:
         """Look up, in one query, which words the full-text index lacks.
 
         In rows that are not indexed yet, a word counts as met only in exactly the same form.
@@ -95,7 +95,7 @@ class Novelty:
                 met.new.update(entry.words)
         return met
 
-    def met(self, session: Session, ns: int) -> Met:
+    def met(self, session: Transaction, ns: int) -> Met:
         """Return the words of a namespace that are known without an index lookup."""
         with self._lock:
             known, forgotten = self._known.get(ns), self._forgotten

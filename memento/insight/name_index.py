@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from memento.base.lazy import later
 from memento.ledger import memories, past
-from memento.ledger.contract import Ledger, Session
+from memento.ledger.contract import Ledger, Transaction
 from memento.status import having
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class NameIndex:
     lock: threading.Lock = field(default_factory=threading.Lock)
     _vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict)
 
-    def follow(self, session: Session, ns: int) -> None:
+    def follow(self, session: Transaction, ns: int) -> None:
         """Bring the index up to date."""
         rev = memories.latest_rev(session, ns)
         if rev == self.rev:

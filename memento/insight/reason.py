@@ -13,7 +13,7 @@ from memento.insight import names
 from memento.insight.name_index import Fact, NameIndex, NameIndexes
 from memento.insight.names import Span, folded, stems
 from memento.ledger import links, memories
-from memento.ledger.contract import Ledger, Session
+from memento.ledger.contract import Ledger, Transaction
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, is_sound
 from memento.text.words import META_WORDS, STOP_WORDS, words
@@ -433,7 +433,7 @@ class Reader:
         )
 
 
-def _against(session: Session, docid: int) -> list[int]:
+def _against(session: Transaction, docid: int) -> list[int]:
     """Return the row ids that are linked to a memory by ``contradicts``."""
     return [
         src + dst - docid

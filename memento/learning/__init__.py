@@ -43,7 +43,7 @@ from memento.conversation.keeping import keep as keep_turns
 from memento.conversation.turns import PlacedTurn, Turn, session_of, turns_of
 from memento.errors import IdConflict, InvalidInput
 from memento.ledger import changes, links, memories, scope_rows, session_rows
-from memento.ledger.contract import Session as Reading
+from memento.ledger.contract import Transaction as Reading
 from memento.ledger.contract import Work
 from memento.ledger.filters import check_names
 from memento.ledger.predicate import Filters

@@ -35,7 +35,7 @@ from memento.learning.model_now import Part, assisted, is_open, parts_of
 from memento.learning.reading import Message, Reader, answered_by, key_of
 from memento.learning.teaching import Shown, taught_again, turn_row, was_asked
 from memento.ledger import changes, memories, model_rows
-from memento.ledger.contract import Session, Work
+from memento.ledger.contract import Transaction, Work
 from memento.ledger.model_rows import Waiting
 from memento.ledger.rows import Row, docid_of, to_memory
 from memento.llm.apart import abandon, is_apart
@@ -295,7 +295,7 @@ class Attendant:
             self._put_off(taken, "error", outside=outside)
         self._taken = None
 
-    def _take(self, session: Session, name: str, one: Waiting | None) -> Waiting | None:
+    def _take(self, session: Transaction, name: str, one: Waiting | None) -> Waiting | None:
         """Note in the ledger that this process takes a message; None if it may not.
 
         A damaged row is dropped. If the process that had the message never gave it back, that
@@ -322,7 +322,7 @@ class Attendant:
         engine = self._engine
         wanted = [*one.unplaced.values()] + ([] if one.answered is None else [one.answered])
 
-        def job(session: Session) -> tuple[Row | None, dict[int, Row]]:
+        def job(session: Transaction) -> tuple[Row | None, dict[int, Row]]:
             found = memories.by_docids(session, one.ns, wanted)
             there = {docid: row for docid, row in found.items() if row.status in FOUND}
             return _turn_of(session, one, engine.now()), there
@@ -389,7 +389,7 @@ class Attendant:
         due = self._rests_until if outside else self._engine.now()
         later = replace(one, attempts=attempts, token=0, due=due + PAUSE * 4**one.attempts)
 
-        def put_off(session: Session) -> None:
+        def put_off(session: Transaction) -> None:
             if attempts >= TRIES:
                 self._give_up(session, later, one, reason)
             else:
@@ -409,14 +409,14 @@ class Attendant:
             task_of([]), ledger=engine.ledger, ns=one.ns, config=engine.config.llm, now=now
         )
 
-        def put_off(session: Session) -> None:
+        def put_off(session: Transaction) -> None:
             model_rows.swap(session, one, replace(one, due=tomorrow, token=0))
             if lacking is not None:
                 model_rows.put_off(session, one.ns, now, tomorrow)
 
         engine.ledger.write(put_off)
 
-    def _give_up(self, session: Session, last: Waiting, one: Waiting, reason: str) -> None:
+    def _give_up(self, session: Transaction, last: Waiting, one: Waiting, reason: str) -> None:
         """Drop a waiting message, and log it; its turn and what it taught already stay."""
         if not model_rows.swap(session, one, None):
             return
@@ -454,7 +454,7 @@ def _was_taken_back(shown: Shown, hidden: Sequence[tuple[str | None, str]]) -> b
     )
 
 
-def _turn_of(session: Session, one: Waiting, now: int) -> Row | None:
+def _turn_of(session: Transaction, one: Waiting, now: int) -> Row | None:
     """Return the turn of a message; None if it must no longer be shown or teach anything.
 
     Then it was hidden, its text was changed, its observation was undone, or a model saw it

@@ -12,7 +12,7 @@ from memento.config import Config
 from memento.conversation.turns import digest_of
 from memento.learning.reading import Message, Ready, Request, candidate_of
 from memento.ledger import changes, links, memories, model_rows, slot_rows, usage_events
-from memento.ledger.contract import Session, Work
+from memento.ledger.contract import Transaction, Work
 from memento.ledger.match import All, Word
 from memento.ledger.rows import Row, docid_of, strings_in, to_memory
 from memento.observe.asked import roots
@@ -206,7 +206,7 @@ def _observed(work: Work, message: Message, turn: Row | None) -> usage_events.Ha
     return next(reversed(usage_events.of_kinds(work.db, turn.docid, [Event.OBSERVED])), None)
 
 
-def has_doubts(session: Session, turn: Row) -> bool:
+def has_doubts(session: Transaction, turn: Row) -> bool:
     """Return whether a message that was observed has statements in doubt."""
     last = usage_events.of_kinds(session, turn.docid, [Event.OBSERVED])[-1:]
     return any(one.detail.get("doubtful") for one in last)
@@ -230,7 +230,7 @@ def _taken_back(work: Work, turn: Row, message: Message) -> list[Row]:
     return changed
 
 
-def was_asked(session: Session, ns: int, turn: Row) -> bool:
+def was_asked(session: Transaction, ns: int, turn: Row) -> bool:
     """Return whether a language model saw a turn."""
     last = usage_events.last_of(session, turn.docid, Event.OBSERVED)
     told_last = usage_events.happening(session, ns, last)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from memento.ledger import links, memories, past, quotes
-from memento.ledger.contract import Session, Work
+from memento.ledger.contract import Transaction, Work
 from memento.ledger.dialect import SKIP_IF_THERE
 from memento.ledger.rows import Row, Table, column, docid_of, docid_range, mapping_in, single
 from memento.ledger.schema import SEQ_MASK
@@ -150,18 +150,18 @@ def finish(
     return made.change
 
 
-def find(db: Session, ns: int, number: int) -> Recorded | None:
+def find(db: Transaction, ns: int, number: int) -> Recorded | None:
     """Read a change of a namespace; None if it has none of that number, or it is damaged."""
     return CHANGES.find(db, "WHERE change = ? AND ns = ?", (number, ns))
 
 
-def of_run(db: Session, ns: int, run: int) -> list[Recorded]:
+def of_run(db: Transaction, ns: int, run: int) -> list[Recorded]:
     """Read the changes of a run, the newest first; damaged ones are left out."""
     return list(CHANGES.select(db, "WHERE run = ? AND ns = ? ORDER BY change DESC", (run, ns)))
 
 
 def listed(
-    db: Session,
+    db: Transaction,
     ns: int,
     *,
     since: int | None,
@@ -179,7 +179,7 @@ def listed(
     return list(CHANGES.select(db, rest, (ns, since, run, docid, docid_of(ns, 0), limit, before)))
 
 
-def ended(db: Session, number: int) -> list[Ended]:
+def ended(db: Transaction, number: int) -> list[Ended]:
     """Return which states a change ended, in order of the arrival of the memories."""
     query = (
         "SELECT docid, min(rev), max(rev) FROM versions WHERE change = ?"
@@ -188,14 +188,14 @@ def ended(db: Session, number: int) -> list[Ended]:
     return [Ended(*found) for found in db.execute(query, (number,))]
 
 
-def brought(db: Session, one: Recorded) -> list[int]:
+def brought(db: Transaction, one: Recorded) -> list[int]:
     """Return the row ids of the memories that a change added, as far as they still exist."""
     low, high = docid_of(one.ns, one.rev_from), docid_of(one.ns, one.rev_to)
     where = f"docid BETWEEN ? AND ? AND {memories.NOT_ERASED} ORDER BY docid"
     return column(db, f"SELECT docid FROM memories WHERE {where}", (low, high))
 
 
-def ids_of(db: Session, one: Recorded) -> tuple[list[str], list[str]]:
+def ids_of(db: Transaction, one: Recorded) -> tuple[list[str], list[str]]:
     """Return the ids of the memories that a change altered, and of those that it added."""
     docids = brought(db, one)
     new = past.names(db, docids)
@@ -204,7 +204,7 @@ def ids_of(db: Session, one: Recorded) -> tuple[list[str], list[str]]:
     return [old[docid] for docid in altered if docid in old], [*new.values()]
 
 
-def later(db: Session, docid: int, rev: int) -> list[tuple[int | None, int | None]]:
+def later(db: Transaction, docid: int, rev: int) -> list[tuple[int | None, int | None]]:
     """Return (change, what it undid) of each state of a memory that ended after a revision."""
     found = db.execute(f"SELECT change, undoes {_AFTER}", (docid, rev))
     return list(dict.fromkeys((number, undoes) for number, undoes in found))
@@ -213,7 +213,7 @@ def later(db: Session, docid: int, rev: int) -> list[tuple[int | None, int | Non
 _AFTER = "FROM versions LEFT JOIN changes USING (change) WHERE docid = ? AND rev > ? ORDER BY rev"
 
 
-def is_written_over(db: Session, one: Recorded, row: Row, rev: int) -> bool:
+def is_written_over(db: Transaction, one: Recorded, row: Row, rev: int) -> bool:
     """Return whether a write that is no change altered a memory since a state of it ended."""
     found = db.execute(f"SELECT rev, rev_to {_AFTER}", (row.docid, rev)).fetchall()
     revs = [*(made for made, _ in found), row.rev]
@@ -221,7 +221,7 @@ def is_written_over(db: Session, one: Recorded, row: Row, rev: int) -> bool:
     return any(last is None or made > last for made, last in zip(revs, made_by, strict=True))
 
 
-def set_expiry(db: Session, one: Recorded, docid: int) -> bool:
+def set_expiry(db: Transaction, one: Recorded, docid: int) -> bool:
     """Return whether a change set the expiry of a memory."""
     if Reason.REPLACED in reasons(db, one.change, docid):
         return True
@@ -230,32 +230,32 @@ def set_expiry(db: Session, one: Recorded, docid: int) -> bool:
     return any("expires_at" in mapping_in(detail or "{}").get("fields", []) for (detail,) in found)
 
 
-def latest_of(db: Session, docid: int) -> int | None:
+def latest_of(db: Transaction, docid: int) -> int | None:
     """Return the number of the last change of a memory; None if it has none."""
     query = "SELECT change FROM versions WHERE docid = ? ORDER BY rev DESC LIMIT 1"
     number: int | None = single(db, query, (docid,))
     return number
 
 
-def reasons(db: Session, number: int, docid: int) -> set[str]:
+def reasons(db: Transaction, number: int, docid: int) -> set[str]:
     """Return the reasons for which a change ended states of a memory."""
     query = "SELECT reason FROM versions WHERE change = ? AND docid = ?"
     return set(column(db, query, (number, docid)))
 
 
-def changed_links(db: Session, number: int) -> list[tuple[int, int, str, float, bool]]:
+def changed_links(db: Transaction, number: int) -> list[tuple[int, int, str, float, bool]]:
     """Return the links that a change made or removed: from, to, relation, weight, whether made."""
     query = "SELECT src, dst, relation, weight, made FROM changed_links WHERE change = ?"
     found = db.execute(f"{query} ORDER BY src, relation, dst", (number,))
     return [(src, dst, relation, weight, bool(made)) for src, dst, relation, weight, made in found]
 
 
-def mark_undone(db: Session, one: Recorded, by: int | None) -> None:
+def mark_undone(db: Transaction, one: Recorded, by: int | None) -> None:
     """Note which change undid another one; None if the undoing was itself undone."""
     CHANGES.put(db, replace(one, undone_by=by))
 
 
-def set_back_to(db: Session, moment: int) -> None:
+def set_back_to(db: Transaction, moment: int) -> None:
     """Delete all changes later than a moment, microseconds, and every reference to them."""
     db.execute("DELETE FROM changes WHERE at > ?", (moment,))
     db.execute("DELETE FROM changed_links WHERE change NOT IN (SELECT change FROM changes)")

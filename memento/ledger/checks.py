@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from memento.ledger import memories
-from memento.ledger.contract import Session
+from memento.ledger.contract import Transaction
 from memento.ledger.dialect import listed, one_of_numbers
 from memento.ledger.erasure import UNDER_WAY
 from memento.ledger.rows import (
@@ -50,12 +50,12 @@ def split(changed: Sequence[Whose], sees: Sees) -> tuple[list[Whose], int]:
     return named, len(changed) - len(named)
 
 
-def changed_rows(db: Session) -> list[Whose]:
+def changed_rows(db: Transaction) -> list[Whose]:
     """Return the memories that are not as they were written, or not in their namespace."""
     return [_whose(row) for row in rows(db) if not is_sound(row)]
 
 
-def changed_versions(db: Session) -> list[Whose]:
+def changed_versions(db: Transaction) -> list[Whose]:
     """Return the memories with a damaged earlier state, each once."""
     query = (
         f"SELECT {_OF_VERSIONS}, {_OF_MEMORIES} FROM versions AS v"
@@ -73,19 +73,19 @@ def _whose(row: Row) -> Whose:
     return row.docid >> SEQ_BITS, row.id
 
 
-def changed_links(db: Session) -> int:
+def changed_links(db: Transaction) -> int:
     """Count the links that are not as they were written."""
     query = "SELECT src, dst, relation, weight, seal FROM links"
     return sum(is_changed(*link) for link in db.execute(query))
 
 
-def changed_events(db: Session) -> int:
+def changed_events(db: Transaction) -> int:
     """Count the events that are not as they were written."""
     query = "SELECT ns, at, kind, docid, detail, seal FROM events"
     return sum(is_changed(*event) for event in db.execute(query))
 
 
-def stale_rows(db: Session) -> list[Whose]:
+def stale_rows(db: Transaction) -> list[Whose]:
     """Return the memories of which other tables hold a later state or an erasure.
 
     A write that the disk acknowledged and lost leaves an old page, whose checksums are right. Other
@@ -105,7 +105,7 @@ _STALE = (
 )
 
 
-def unindexed_rows(db: Session) -> tuple[int, list[Whose]]:
+def unindexed_rows(db: Transaction) -> tuple[int, list[Whose]]:
     """Count the rows whose full-text entry is missing though due, or from another text.
 
     Also return the sound rows whose entry matches no text that the row ever had: it may be from a
@@ -122,13 +122,13 @@ def unindexed_rows(db: Session) -> tuple[int, list[Whose]]:
     return len(wrong), newer
 
 
-def _was_so(db: Session, row: Row, indexed: tuple[str, ...]) -> bool:
+def _was_so(db: Transaction, row: Row, indexed: tuple[str, ...]) -> bool:
     """Return whether a full-text entry was made from an earlier state of a row."""
     past = (earlier_state(row, state) for state in memories.states(db, row.docid))
     return any(one is not None and tuple(columns_of(one)) == indexed for one in past)
 
 
-def stray_rows(db: Session) -> dict[str, int]:
+def stray_rows(db: Transaction) -> dict[str, int]:
     """Count rows of derived tables whose memory is not there, by table."""
     return {"memories_fts": db.words.strays()} | {
         table: db.execute(
@@ -138,7 +138,7 @@ def stray_rows(db: Session) -> dict[str, int]:
     }
 
 
-def unowed_rows(db: Session) -> list[int]:
+def unowed_rows(db: Transaction) -> list[int]:
     """Return the row ids in full text that ``owe`` would queue for a vector, ascending."""
     found = db.execute(
         f"SELECT docid FROM memories JOIN namespaces USING (ns) WHERE {_UNOWED}"
@@ -147,19 +147,19 @@ def unowed_rows(db: Session) -> list[int]:
     return [docid for (docid,) in found]
 
 
-def drop_strays(db: Session) -> None:
+def drop_strays(db: Transaction) -> None:
     """Remove rows of derived tables whose memory is not there."""
     db.words.drop_strays()
     for table, key in _DERIVED.items():
         db.execute(f"DELETE FROM {table} WHERE {key} NOT IN (SELECT docid FROM memories)")
 
 
-def owe_missing(db: Session) -> None:
+def owe_missing(db: Transaction) -> None:
     """Queue every active or superseded row that has no vector and is not queued for one."""
     db.execute(f"{_OWE} WHERE {_UNOWED}")
 
 
-def owe(db: Session, docids: Sequence[int]) -> None:
+def owe(db: Transaction, docids: Sequence[int]) -> None:
     """Queue those of some rows that have no vector and are not queued for one."""
     db.execute(f"{_OWE} WHERE docid {one_of_numbers()} AND {_UNOWED}", (listed(docids),))
 
@@ -172,6 +172,6 @@ _UNOWED = (
 """A row that needs a vector, has none and is not queued for one."""
 
 
-def rows(db: Session) -> Iterator[Row]:
+def rows(db: Transaction) -> Iterator[Row]:
     """Read every memory of every namespace, in order of arrival."""
     return select(db, "true ORDER BY docid")

@@ -12,7 +12,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from memento.ledger import memories, meta
-from memento.ledger.contract import Session
+from memento.ledger.contract import Transaction
 from memento.ledger.dialect import IN_THIS_ORDER, SKIP_IF_THERE, each_of, listed, one_of_numbers
 from memento.ledger.rows import Row, column, docid_range, select
 from memento.ledger.schema import SEQ_MASK
@@ -25,28 +25,28 @@ _REWORDED = (
 )
 
 
-def cursor(db: Session, ns: int) -> int:
+def cursor(db: Transaction, ns: int) -> int:
     """Return the revision up to which the statements of a namespace were compared."""
     return _places(db, ns)[0]
 
 
-def move_cursor(db: Session, ns: int, rev: int) -> None:
+def move_cursor(db: Transaction, ns: int, rev: int) -> None:
     """Note up to which revision the statements of a namespace were compared."""
     meta.put(db, f"{_CURSOR}{ns}", rev)
 
 
-def behind(db: Session, ns: int) -> bool:
+def behind(db: Transaction, ns: int) -> bool:
     """Return whether anything of a namespace was not compared yet."""
     return waiting(db, ns) > 0
 
 
-def waiting(db: Session, ns: int) -> int:
+def waiting(db: Transaction, ns: int) -> int:
     """Count the revisions of a namespace that were not compared yet."""
     compared, newest = _places(db, ns)
     return newest - compared
 
 
-def _places(db: Session, ns: int) -> tuple[int, int]:
+def _places(db: Transaction, ns: int) -> tuple[int, int]:
     """Return the revision up to which a namespace was compared, and its newest."""
     db.ahead(lambda later: memories.latest_rev(later, ns))
     compared = meta.get_number(db, f"{_CURSOR}{ns}")
@@ -54,13 +54,13 @@ def _places(db: Session, ns: int) -> tuple[int, int]:
     return min(compared, newest), newest
 
 
-def reworded(db: Session, ns: int) -> set[int]:
+def reworded(db: Transaction, ns: int) -> set[int]:
     """Return the row ids of the memories whose text changed since they were compared."""
     rev, (low, _) = cursor(db, ns), docid_range(ns)
     return set(column(db, _REWORDED, (ns, rev, low + rev)))
 
 
-def keys(db: Session, docids: Iterable[int]) -> dict[int, frozenset[int]]:
+def keys(db: Transaction, docids: Iterable[int]) -> dict[int, frozenset[int]]:
     """Return the stored hashes of some memories; those without any are left out."""
     query = f"SELECT docid, key FROM claims WHERE docid {one_of_numbers()} ORDER BY docid"
     found = db.execute(query, (listed(docids),)).fetchall()
@@ -70,7 +70,7 @@ def keys(db: Session, docids: Iterable[int]) -> dict[int, frozenset[int]]:
     }
 
 
-def store(db: Session, found: Mapping[int, Iterable[int]]) -> None:
+def store(db: Transaction, found: Mapping[int, Iterable[int]]) -> None:
     """Store the hashes of some memories in place of their earlier ones."""
     db.execute(f"DELETE FROM claims WHERE docid {one_of_numbers()}", (listed(found),))
     query = f"INSERT INTO claims (key, docid) VALUES (?, ?) {SKIP_IF_THERE}"
@@ -79,7 +79,7 @@ def store(db: Session, found: Mapping[int, Iterable[int]]) -> None:
         db.executemany(query, pairs)
 
 
-def sharing(db: Session, found: Iterable[int], most: int) -> dict[int, list[int]]:
+def sharing(db: Transaction, found: Iterable[int], most: int) -> dict[int, list[int]]:
     """Return the newest row ids that have each hash, newest first, at most ``most`` of each."""
     query = (
         f"SELECT claims.key, docid FROM {each_of('?1')} AS asked {IN_THIS_ORDER} claims"
@@ -91,12 +91,12 @@ def sharing(db: Session, found: Iterable[int], most: int) -> dict[int, list[int]
     return {key: [docid for _, docid in of_it] for key, of_it in groupby(pairs, key=itemgetter(0))}
 
 
-def drop_all(db: Session) -> None:
+def drop_all(db: Transaction) -> None:
     """Drop every row; they are made again."""
     db.execute("DELETE FROM claims")
 
 
-def newest(db: Session, ns: int, before: int, most: int) -> list[Row]:
+def newest(db: Transaction, ns: int, before: int, most: int) -> list[Row]:
     """Read the rows of a namespace that came before a row id, the newest first."""
     where = f"docid >= ? AND docid < ? AND {memories.NOT_ERASED} ORDER BY docid DESC LIMIT ?"
     return list(select(db, where, (docid_range(ns)[0], before, most)))

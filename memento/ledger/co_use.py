@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from memento.dynamics.association import ACTS_FROM, MOST, Association, Link, scaled, used
 from memento.ledger import memories, meta, usage_events
-from memento.ledger.contract import Session
+from memento.ledger.contract import Transaction
 from memento.ledger.dialect import or_replace
 from memento.ledger.rows import column, docid_range
 from memento.ledger.schema import SEQ_BITS
@@ -41,12 +41,12 @@ Links: TypeAlias = dict[int, Link]
 """Maps the row id of a memory to the link that leads to it."""
 
 
-def behind(db: Session, config: Association, agent: float, *, takes_over: bool = True) -> bool:
+def behind(db: Transaction, config: Association, agent: float, *, takes_over: bool = True) -> bool:
     """Return whether there is anything to fold; see ``Fold.is_behind``."""
     return FOLD.is_behind(db, _rules(config, agent), takes_over=takes_over)
 
 
-def catch_up(db: Session, config: Association, agent: float, most: int = BITE) -> bool:
+def catch_up(db: Transaction, config: Association, agent: float, most: int = BITE) -> bool:
     """Fold the next verdicts of the log; return whether there may be more.
 
     A verdict of the agent weighs ``agent``, one of the user 1. Links that were folded with other
@@ -65,26 +65,26 @@ def catch_up(db: Session, config: Association, agent: float, most: int = BITE) -
     return more
 
 
-def forget_all(db: Session) -> None:
+def forget_all(db: Transaction) -> None:
     """Drop every link; the events remain."""
     meta.drop(db, FOLD.name)
     if db.execute("DELETE FROM associations").rowcount:
         usage_events.dropped(db)
 
 
-def since(db: Session, ns: int, stamp: int) -> list[tuple[int, int, float]]:
+def since(db: Transaction, ns: int, stamp: int) -> list[tuple[int, int, float]]:
     """Return the links of a namespace that changed after a stamp: from, to, and the weight."""
     query = f"SELECT src, dst, weight FROM associations WHERE src >> {SEQ_BITS} = ? AND stamp > ?"
     return db.execute(query, (ns, stamp)).fetchall()
 
 
-def of(db: Session, docid: int) -> Links:
+def of(db: Transaction, docid: int) -> Links:
     """Read the links from a memory."""
     query = "SELECT dst, weight, count, at FROM associations WHERE src = ?"
     return {dst: Link(*link) for dst, *link in db.execute(query, (docid,))}
 
 
-def count(db: Session, ns: int) -> tuple[int, int]:
+def count(db: Transaction, ns: int) -> tuple[int, int]:
     """Count the links of a namespace, and those of them that act."""
     query = (
         f"SELECT count(*), count(CASE WHEN weight >= {ACTS_FROM} THEN 1 END) FROM associations"
@@ -94,7 +94,7 @@ def count(db: Session, ns: int) -> tuple[int, int]:
     return int(every), int(acting)
 
 
-def differing(db: Session, ns: int, config: Association, agent: float) -> int:
+def differing(db: Transaction, ns: int, config: Association, agent: float) -> int:
     """Fold a namespace again and count the memories whose stored links differ."""
     event, rules = FOLD.place(db)
     if rules != _rules(config, agent) or memories.erased_at(db, ns):
@@ -113,7 +113,7 @@ class _Table:
     With a session, stored links are read when first asked for; without one, there are none.
     """
 
-    db: Session | None = None
+    db: Transaction | None = None
     links: dict[int, Links] = field(default_factory=dict)
 
     def of(self, docid: int) -> Links:
@@ -132,7 +132,7 @@ class _Table:
         for links in self.links.values():
             links.pop(docid, None)
 
-    def store(self, db: Session) -> None:
+    def store(self, db: Transaction) -> None:
         """Write the links that changed."""
         gone: list[tuple[int, int]] = []
         changed: list[tuple[int, int, Link]] = []
@@ -152,7 +152,7 @@ class _Table:
 
 
 def _fold(
-    db: Session, told: Sequence[Happening], config: Association, agent: float, upto: int
+    db: Transaction, told: Sequence[Happening], config: Association, agent: float, upto: int
 ) -> None:
     """Fold events onto the links that are stored."""
     again = {one.ns for one in told if one.kind == Event.RETRACTED}
@@ -205,7 +205,7 @@ def _is_one_call(one: Happening, other: Happening) -> bool:
     return marks[0] == marks[1] and one.kind in _USES and type(marks[0][4]) is int
 
 
-def _sources(db: Session, ns: int) -> list[int]:
+def _sources(db: Transaction, ns: int) -> list[int]:
     """Return the row ids of the memories of a namespace that have links."""
     query = "SELECT DISTINCT src FROM associations WHERE src BETWEEN ? AND ?"
     return column(db, query, docid_range(ns))

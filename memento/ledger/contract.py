@@ -57,12 +57,12 @@ class Answer(Protocol):
         """Yield the rows that are left."""
 
 
-class Session(Protocol):
+class Transaction(Protocol):
     """The calls that a job may make on its connection, only while it runs.
 
     The job is inside a transaction that others begin and end. An answer that it has not read to the
     end is closed with it, even if something still refers to it. Only the shared modules of the
-    ledger make these calls: everything above passes the session on.
+    ledger make these calls: everything above passes it on.
     """
 
     @property
@@ -84,7 +84,7 @@ class Session(Protocol):
     def executemany(self, sql: str, parameters: Iterable[Any], /) -> Answer:
         """Run one statement for each of several sequences of values."""
 
-    def ahead(self, *asks: Callable[[Session], object]) -> None:
+    def ahead(self, *asks: Callable[[Transaction], object]) -> None:
         """Announce what will be asked before anything changes, each by a function that asks it.
 
         A server is asked the first statement of each with the next one that is executed, in one
@@ -124,7 +124,7 @@ class Work:
     ``session``, since the ``session`` of a row is a conversation.
     """
 
-    db: Session
+    db: Transaction
     ns: int
     now: int
     rules: Rules
@@ -132,7 +132,7 @@ class Work:
 
 
 class Words(Protocol):
-    """The full text of a ledger, as of the transaction of its `Session`.
+    """The full text of a ledger, as of the transaction of its `Transaction`.
 
     It indexes the rows of a namespace in order of arrival and may be behind: rows up to some seq
     are in the index, the rest wait; a `Tail` finds those. Every engine folds words alike: case,
@@ -210,12 +210,12 @@ class Words(Protocol):
 class Tail(Protocol):
     """The waiting rows of every namespace that was asked about, in RAM. Safe from any thread."""
 
-    def ahead(self, session: Session, ns: int) -> None:
-        """Announce what ``follow`` asks; see ``Session.ahead``."""
+    def ahead(self, session: Transaction, ns: int) -> None:
+        """Announce what ``follow`` asks; see ``Transaction.ahead``."""
 
     def follow(
         self,
-        session: Session,
+        session: Transaction,
         ns: int,
         newest: int,
         erased: Iterable[int] = (),
@@ -279,7 +279,7 @@ class Ledger(Protocol):
 
     def write(
         self,
-        job: Callable[[Session], T],
+        job: Callable[[Transaction], T],
         *,
         spaces: Collection[int] | None = None,
         makes_room: bool = False,
@@ -306,7 +306,7 @@ class Ledger(Protocol):
         Then no caller of ``write`` does the work of that thread.
         """
 
-    def read(self, job: Callable[[Session], T], *, space: int | None = None) -> T:
+    def read(self, job: Callable[[Transaction], T], *, space: int | None = None) -> T:
         """Run a job on one snapshot of the ledger; ``StoreError`` if it tries to write.
 
         It sees no erased memory, even while the rows of many are still being deleted. ``space`` is
@@ -439,7 +439,7 @@ class BackupTool(Protocol):
         moment: int,
         taken_at: int | None = None,
         *,
-        reread: Callable[[Session, Any], None],
+        reread: Callable[[Transaction, Any], None],
     ) -> int:
         """Undo all that happened after a moment; returns how many memories are left.
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from memento.base.plain import composed, worded
 from memento.ledger import changes, memories, past, replays, rows
-from memento.ledger.contract import Session
+from memento.ledger.contract import Transaction
 from memento.ledger.dialect import listed, one_of, one_of_numbers
 from memento.ledger.rows import Row
 from memento.ledger.schema import SEQ_BITS
@@ -67,7 +67,7 @@ def sentences(text: str) -> list[tuple[str, str]]:
     return list(zip(cut, said, strict=True))
 
 
-def note(db: Session, docids: Iterable[int]) -> None:
+def note(db: Transaction, docids: Iterable[int]) -> None:
     """Store digests of the sentences of rows that are about to be deleted. Inside a transaction."""
     of_source = f"docid {one_of_numbers('?1')} AND coalesce(source_uri, session) IS NOT NULL"
     query = (
@@ -84,7 +84,7 @@ def note(db: Session, docids: Iterable[int]) -> None:
     replays.put(db, said)
 
 
-def taken_out(db: Session, ns: int, drafts: Iterable[Draft]) -> dict[str, Left]:
+def taken_out(db: Transaction, ns: int, drafts: Iterable[Draft]) -> dict[str, Left]:
     """Find the drafts of which a part was removed before, and what is left of each, by id.
 
     Left out are drafts that name no source, as they are said anew, and those whose id exists.
@@ -106,7 +106,7 @@ def source_of(draft: Draft) -> str | None:
 
 
 def left(
-    db: Session, ns: int, names: Iterable[str | None], texts: Mapping[str, str]
+    db: Transaction, ns: int, names: Iterable[str | None], texts: Mapping[str, str]
 ) -> dict[str, Left]:
     """Find what was removed of a source and is not said by any current memory of it.
 
@@ -150,7 +150,7 @@ def _without(text: str, out: Collection[str]) -> str:
     return text if len(kept) == len(cut) else "".join(kept).strip()
 
 
-def by_somebody(db: Session, row: Row) -> bool:
+def by_somebody(db: Transaction, row: Row) -> bool:
     """Return whether a memory was hidden or changed by a call that asked for just that."""
     verbs = _verbs(db, row)
     if row.status == Status.FORGOTTEN:
@@ -158,7 +158,7 @@ def by_somebody(db: Session, row: Row) -> bool:
     return not _BY_HAND.isdisjoint(takewhile(lambda verb: verb != "add_document", verbs))
 
 
-def _verbs(db: Session, row: Row) -> Iterator[str | None]:
+def _verbs(db: Transaction, row: Row) -> Iterator[str | None]:
     """Yield the verbs that changed a memory, the last first; None where it is unknown."""
     for _, number, _ in reversed(past.numbered(db, row.docid)):
         change = None if number is None else changes.find(db, row.ns, number)
@@ -174,7 +174,7 @@ def _words(text: object) -> frozenset[str]:
 
 
 def _of_source(
-    db: Session, ns: int, names: Collection[str], condition: str, *values: object
+    db: Transaction, ns: int, names: Collection[str], condition: str, *values: object
 ) -> list[Row]:
     """Read the memories of a source or a session that meet a condition."""
     where = f"{one_of()} AND {condition} AND {memories.NOT_ERASED}"
@@ -186,7 +186,9 @@ def _of_source(
     return list({row.docid: row for row in found}.values())
 
 
-def _changed(db: Session, ns: int, names: Collection[str]) -> Iterator[tuple[Row, frozenset[str]]]:
+def _changed(
+    db: Transaction, ns: int, names: Collection[str]
+) -> Iterator[tuple[Row, frozenset[str]]]:
     """Yield the memories of a source that were changed or hidden, with what they no longer say."""
     condition = f"(version > 1 OR NOT status {one_of()})"
     there = _of_source(db, ns, names, condition, listed(having("current")))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from memento.base.lazy import later
 from memento.errors import NotFound
 from memento.ledger import copies, links, memories, meta, quotes, replays, rows
-from memento.ledger.contract import Session
+from memento.ledger.contract import Transaction
 from memento.ledger.dialect import (
     SKIP_IF_THERE,
     each_of,
@@ -82,7 +82,7 @@ class Chosen:
     everything: bool = False
 
 
-def chosen(db: Session, ns: int, what: Chosen) -> dict[int, str]:
+def chosen(db: Transaction, ns: int, what: Chosen) -> dict[int, str]:
     """Find the chosen memories, regardless of their status: row ids to ids, in order of arrival."""
     if what.everything:
         condition, values = "true", []
@@ -99,13 +99,13 @@ def chosen(db: Session, ns: int, what: Chosen) -> dict[int, str]:
     return dict(db.execute(query, (ns, *values)).fetchall())
 
 
-def newest(db: Session, ns: int) -> int:
+def newest(db: Transaction, ns: int) -> int:
     """Return the highest row id of a namespace, 0 if it has no memory."""
     query = "SELECT max(docid) FROM memories WHERE docid BETWEEN ? AND ?"
     return int(single(db, query, docid_range(ns)) or 0)
 
 
-def derived(db: Session, ns: int, roots: dict[int, str], *, after: int = 0) -> dict[int, str]:
+def derived(db: Transaction, ns: int, roots: dict[int, str], *, after: int = 0) -> dict[int, str]:
     """Find what was derived from memories (row ids to ids), directly or not, without these.
 
     An article counts as derived from the sources of all its states. Only memories added after the
@@ -128,7 +128,7 @@ def derived(db: Session, ns: int, roots: dict[int, str], *, after: int = 0) -> d
     return found
 
 
-def erase(db: Session, ns: int, doomed: dict[int, str], now: int) -> dict[str, int]:
+def erase(db: Transaction, ns: int, doomed: dict[int, str], now: int) -> dict[str, int]:
     """Delete a few memories (row ids to ids) and their traces; returns how many rows, by table."""
     leave_numbers(db, ns, [*doomed])
     heirs = successors(db, [*doomed])
@@ -139,7 +139,7 @@ def erase(db: Session, ns: int, doomed: dict[int, str], now: int) -> dict[str, i
     return counts
 
 
-def leave_numbers(db: Session, ns: int, docids: list[int]) -> int:
+def leave_numbers(db: Transaction, ns: int, docids: list[int]) -> int:
     """Note the row ids of erased memories and nothing else of them; return the revision."""
     rev = memories.next_rev(db, ns)
     db.execute(
@@ -152,7 +152,7 @@ def leave_numbers(db: Session, ns: int, docids: list[int]) -> int:
     return rev
 
 
-def delete(db: Session, docids: list[int]) -> dict[str, int]:
+def delete(db: Transaction, docids: list[int]) -> dict[str, int]:
     """Delete rows and what other tables hold of them; returns how many rows, by table.
 
     Full text neither catches up nor merges first, which may write megabytes: a full disk is a
@@ -178,7 +178,7 @@ Heirs: TypeAlias = Mapping[str, str | None]
 """Maps each erased id to the id of its successor, None for none."""
 
 
-def successors(db: Session, docids: list[int]) -> dict[str, str | None]:
+def successors(db: Transaction, docids: list[int]) -> dict[str, str | None]:
     """Read the ids of rows that are erased, and what superseded each."""
     query = f"SELECT id, superseded_by FROM memories WHERE docid {one_of_numbers()}"
     return dict(db.execute(query, (listed(docids),)).fetchall())
@@ -193,7 +193,9 @@ def heir_of(heirs: Heirs, memory_id: str | None) -> str | None:
     return None
 
 
-Trace: TypeAlias = tuple[Callable[[Session], Sequence[Any]], Callable[[Session, Any], object]]
+Trace: TypeAlias = tuple[
+    Callable[[Transaction], Sequence[Any]], Callable[[Transaction, Any], object]
+]
 
 
 def traces(ns: int, heirs: Heirs) -> tuple[Trace, ...]:
@@ -211,12 +213,12 @@ def traces(ns: int, heirs: Heirs) -> tuple[Trace, ...]:
     )
 
 
-def forget_ids(db: Session, ns: int, heirs: Heirs) -> int:
+def forget_ids(db: Transaction, ns: int, heirs: Heirs) -> int:
     """Remove ids from all that names them; return how many events were about nothing else."""
     return sum(clean(db, one) is True for find, clean in traces(ns, heirs) for one in find(db))
 
 
-def rows_naming(db: Session, ns: int, ids: frozenset[str]) -> list[int]:
+def rows_naming(db: Transaction, ns: int, ids: frozenset[str]) -> list[int]:
     """Find the rows that name an id as their successor or as a parent."""
     naming = (  # two halves, each with an index of its own
         f"SELECT docid FROM memories WHERE ns = ?1 AND superseded_by {one_of('?2')}"
@@ -227,7 +229,7 @@ def rows_naming(db: Session, ns: int, ids: frozenset[str]) -> list[int]:
     return column(db, naming, (ns, listed(ids)))
 
 
-def clean_row(db: Session, docid: int, heirs: Heirs) -> None:
+def clean_row(db: Transaction, docid: int, heirs: Heirs) -> None:
     """Remove erased ids from a row, if it still exists, and link its chain past them."""
     ns = docid >> SEQ_BITS
     row = memories.by_docids(db, ns, [docid]).get(docid)
@@ -246,7 +248,7 @@ def clean_row(db: Session, docid: int, heirs: Heirs) -> None:
 _STATES = f"SELECT docid, rev, {STATE} FROM versions WHERE docid"
 
 
-def states_naming(db: Session, ns: int, ids: frozenset[str]) -> list[tuple[int, int]]:
+def states_naming(db: Transaction, ns: int, ids: frozenset[str]) -> list[tuple[int, int]]:
     """Find the earlier states that name an id: row id and revision of each."""
     return [
         (docid, rev)
@@ -255,7 +257,7 @@ def states_naming(db: Session, ns: int, ids: frozenset[str]) -> list[tuple[int, 
     ]
 
 
-def clean_state(db: Session, state: tuple[int, int], ids: frozenset[str]) -> None:
+def clean_state(db: Transaction, state: tuple[int, int], ids: frozenset[str]) -> None:
     """Remove ids from an earlier state, by row id and revision, if it still exists."""
     for _, _, *found in db.execute(f"{_STATES} = ? AND rev = ?", state).fetchall():
         earlier = mapping_in(found[-1])
@@ -283,7 +285,7 @@ def _without_ids(state: dict[str, Any], ids: frozenset[str]) -> dict[str, Any]:
 _EVENTS = "SELECT event, ns, at, kind, docid, detail, seal FROM events WHERE"
 
 
-def events_naming(db: Session, ns: int, ids: frozenset[str]) -> list[int]:
+def events_naming(db: Transaction, ns: int, ids: frozenset[str]) -> list[int]:
     """Find the events whose details name an id."""
     return [
         event
@@ -292,7 +294,7 @@ def events_naming(db: Session, ns: int, ids: frozenset[str]) -> list[int]:
     ]
 
 
-def clean_event(db: Session, event: int, ids: frozenset[str]) -> bool:
+def clean_event(db: Transaction, event: int, ids: frozenset[str]) -> bool:
     """Remove ids from the details of an event; return whether it was about nothing else."""
     found = db.execute(f"{_EVENTS} event = ? AND detail IS NOT NULL", (event,)).fetchone()
     if found is None:
@@ -336,31 +338,31 @@ def _names(value: object, ids: frozenset[str]) -> bool:
     return isinstance(value, str) and value in ids
 
 
-def erasures(db: Session) -> int:
+def erasures(db: Transaction) -> int:
     """Count how often something was erased from this store."""
     return int(meta.get(db, "erasures") or 0)
 
 
-def owe(db: Session, parts: Iterable[str]) -> None:
+def owe(db: Transaction, parts: Iterable[str]) -> None:
     """Count an erasure, and note what is left to do."""
     number = erasures(db) + 1
     for name in ("erasures", *(f"erasing {part}" for part in parts)):
         meta.put(db, name, number)
 
 
-def owed(db: Session) -> dict[str, int]:
+def owed(db: Transaction) -> dict[str, int]:
     """Return the parts still to be cleaned, each with the number of the last erasure."""
     found = {name.removeprefix("erasing "): number for name, number in meta.below(db, "erasing ")}
     return {part: found[part] for part in (ROWS, *PARTS) if part in found}
 
 
-def settle(db: Session, part: str, number: int) -> None:
+def settle(db: Transaction, part: str, number: int) -> None:
     """Note that a part was done, unless something else was erased meanwhile."""
     query = "DELETE FROM meta WHERE name = ? AND value <= ?"
     db.execute(query, (f"erasing {part}", number))
 
 
-def still_there(db: Session, ns: int, ids: Iterable[str]) -> list[str]:
+def still_there(db: Transaction, ns: int, ids: Iterable[str]) -> list[str]:
     """Return those of some ids that name a memory, in order."""
     wanted = list(ids)
     known = memories.docids_of(db, ns, wanted)
@@ -393,7 +395,7 @@ class Marked(NamedTuple):
         return f"{_IDS}{self.ns}:{self.rev}:"
 
 
-def mark(db: Session, ns: int, docids: Collection[int], now: int) -> None:
+def mark(db: Transaction, ns: int, docids: Collection[int], now: int) -> None:
     """Hide memories from every reader, and note that their rows are to be deleted."""
     marked = Marked(ns, leave_numbers(db, ns, [*docids]))
     meta.put(db, marked.name, 0)
@@ -401,13 +403,13 @@ def mark(db: Session, ns: int, docids: Collection[int], now: int) -> None:
     owe(db, [ROWS])
 
 
-def marked(db: Session) -> list[Marked]:
+def marked(db: Transaction) -> list[Marked]:
     """Return what is marked and not wholly deleted yet, of every namespace."""
     names = [name.split(":") for name, _ in meta.below(db, _MARK)]
     return [Marked(int(ns), int(rev)) for _, ns, rev in names]
 
 
-def delete_some(db: Session, which: Marked) -> dict[str, int] | None:
+def delete_some(db: Transaction, which: Marked) -> dict[str, int] | None:
     """Delete the next rows, and note their ids; returns how many, by table, or None at the end."""
     last = meta.get(db, which.name)
     if last is None:
@@ -423,7 +425,7 @@ def delete_some(db: Session, which: Marked) -> dict[str, int] | None:
     return counts
 
 
-def heirs_of(db: Session, which: Marked) -> dict[str, str | None]:
+def heirs_of(db: Transaction, which: Marked) -> dict[str, str | None]:
     """Return the ids of what was deleted, each with that of its successor."""
     heirs: dict[str, str | None] = {}
     for _, noted in meta.below(db, which.ids):
@@ -431,20 +433,20 @@ def heirs_of(db: Session, which: Marked) -> dict[str, str | None]:
     return heirs
 
 
-def drop_ids(db: Session, which: Marked) -> int:
+def drop_ids(db: Transaction, which: Marked) -> int:
     """Delete some of the notes of ids; returns how many, 0 if none was left."""
     query = f"DELETE FROM meta WHERE name IN (SELECT name FROM meta WHERE {meta.BELOW} LIMIT ?2)"
     return db.execute(query, (which.ids, AT_ONCE)).rowcount
 
 
-def unmark(db: Session, which: Marked) -> None:
+def unmark(db: Transaction, which: Marked) -> None:
     """Note that all these rows are deleted; if no others are marked, that the files are next."""
     if meta.drop(db, which.name) and not marked(db):
         meta.drop(db, f"erasing {ROWS}")
         owe(db, PARTS)
 
 
-def make_way(db: Session, ns: int, ids: Iterable[str]) -> None:
+def make_way(db: Transaction, ns: int, ids: Iterable[str]) -> None:
     """Delete at once those of some ids that are erased but not deleted yet: they come again."""
     if not is_under_way(db):
         return
@@ -459,7 +461,7 @@ def make_way(db: Session, ns: int, ids: Iterable[str]) -> None:
         forget_ids(db, ns, heirs)
 
 
-def is_under_way(db: Session) -> bool:
+def is_under_way(db: Transaction) -> bool:
     """Return whether rows of erased memories are still being deleted."""
     return single(db, UNDER_WAY) is not None
 

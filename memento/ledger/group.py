@@ -71,7 +71,7 @@ class Ticket(Generic[T]):
         self.done = False
 
     def run(self, connection: Any) -> None:
-        """Do the job on a session, and close the answers that it did not read to the end."""
+        """Do the job in a transaction, and close the answers that it did not read to the end."""
         try:
             self.result = self.job(connection)
         finally:

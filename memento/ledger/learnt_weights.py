@@ -13,7 +13,7 @@ from typing import Any
 
 from memento.dynamics.formulas import LEARN_RATE, Effect, Learnt, Lesson, learn
 from memento.ledger import meta, usage_events
-from memento.ledger.contract import Session
+from memento.ledger.contract import Transaction
 from memento.ledger.usage_events import Fold, Happening
 from memento.types import Event
 
@@ -38,7 +38,7 @@ def detail_of(lesson: Lesson) -> dict[str, object]:
     }
 
 
-def known_in(db: Session, ns: int) -> Learnt | None:
+def known_in(db: Transaction, ns: int) -> Learnt | None:
     """Return what a namespace learned; None if it learned nothing."""
     match meta.get_json(db, f"{_LEARNT}{ns}"):
         case [float(use), float(evidence)]:
@@ -46,12 +46,12 @@ def known_in(db: Session, ns: int) -> Learnt | None:
     return None
 
 
-def behind(db: Session, effect: Effect, agent: float, *, takes_over: bool = True) -> bool:
+def behind(db: Transaction, effect: Effect, agent: float, *, takes_over: bool = True) -> bool:
     """Return whether there is anything to fold; see ``Fold.is_behind``."""
     return effect.learn and FOLD.is_behind(db, _rules(effect, agent), takes_over=takes_over)
 
 
-def catch_up(db: Session, effect: Effect, agent: float, most: int = BITE) -> bool:
+def catch_up(db: Transaction, effect: Effect, agent: float, most: int = BITE) -> bool:
     """Fold the next ``most`` verdicts of the log; return whether there may be more.
 
     A verdict of the agent weighs ``agent``. What was learned with other settings is dropped.
@@ -77,7 +77,7 @@ def catch_up(db: Session, effect: Effect, agent: float, most: int = BITE) -> boo
     return more
 
 
-def forget_all(db: Session) -> None:
+def forget_all(db: Transaction) -> None:
     """Drop what was learned; the events remain."""
     meta.drop(db, FOLD.name)
     meta.drop_below(db, _LEARNT)

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from memento.base import layout
 from memento.errors import StoreUnusable
 from memento.ledger import memories, rows, succession_rows
-from memento.ledger.contract import Session
+from memento.ledger.contract import Transaction
 from memento.ledger.dialect import SKIP_IF_THERE, listed, one_of, one_of_numbers
 from memento.ledger.memories import NOT_ERASED
 from memento.ledger.rows import Row, column, docid_range, select, single, strings_in
@@ -26,7 +26,7 @@ QUOTES = "quotes"
 Ends: TypeAlias = Literal["both", "either", "src", "dst"]
 
 
-def link(db: Session, src: int, dst: int, relation: str, weight: float = 1.0) -> bool:
+def link(db: Transaction, src: int, dst: int, relation: str, weight: float = 1.0) -> bool:
     """Link two memories unless that link exists; return whether a link was made."""
     made = db.execute(
         "INSERT INTO links (src, dst, relation, weight, seal) VALUES (?, ?, ?, ?, ?)"
@@ -36,20 +36,20 @@ def link(db: Session, src: int, dst: int, relation: str, weight: float = 1.0) ->
     return made.rowcount > 0
 
 
-def unlink(db: Session, src: int, dst: int, relation: str) -> float | None:
+def unlink(db: Transaction, src: int, dst: int, relation: str) -> float | None:
     """Remove a link between two memories; returns its weight, None if there is none."""
     query = "DELETE FROM links WHERE src = ? AND dst = ? AND relation = ? RETURNING weight"
     weight = single(db, query, (src, dst, relation))
     return None if weight is None else float(weight)
 
 
-def drop(db: Session, docid: int, relations: Sequence[str]) -> None:
+def drop(db: Transaction, docid: int, relations: Sequence[str]) -> None:
     """Remove the links of some relations from and to a memory."""
     query = f"DELETE FROM links WHERE {_related(relations)} AND (src = ?1 OR dst = ?1)"
     db.execute(query, (docid,))
 
 
-def linked(db: Session, docid: int, which: str = "true") -> list[tuple[int, int, str]]:
+def linked(db: Transaction, docid: int, which: str = "true") -> list[tuple[int, int, str]]:
     """Return (row id it goes from, row id it goes to, relation) of every link of a memory.
 
     Raises:
@@ -67,7 +67,7 @@ def linked(db: Session, docid: int, which: str = "true") -> list[tuple[int, int,
     return [(src, dst, relation) for src, dst, relation, *_ in links]
 
 
-def proposed(db: Session, docid: int) -> list[Row]:
+def proposed(db: Transaction, docid: int) -> list[Row]:
     """Return the memories whose place a quarantined one will take when it is approved."""
     links = linked(db, docid, "src = ?1 AND relation = 'proposes'")
     replaced = memories.by_docids(db, docid >> SEQ_BITS, [dst for _, dst, _ in links])
@@ -75,7 +75,7 @@ def proposed(db: Session, docid: int) -> list[Row]:
 
 
 def pairs(
-    db: Session, docids: Iterable[int], relations: Sequence[str], ends: Ends = "both"
+    db: Transaction, docids: Iterable[int], relations: Sequence[str], ends: Ends = "both"
 ) -> list[tuple[int, int]]:
     """Return (from, to) of the links of some relations with ``ends`` among memories, ascending."""
     src, dst = f"src {one_of_numbers('?1')}", f"dst {one_of_numbers('?1')}"
@@ -87,7 +87,7 @@ def pairs(
     return db.execute(f"{query} ORDER BY 1, 2", (listed(docids),)).fetchall()
 
 
-def are_linked(db: Session, one: int, other: int, *relations: str) -> bool:
+def are_linked(db: Transaction, one: int, other: int, *relations: str) -> bool:
     """Return whether two memories are linked by one of some relations, in either direction."""
     return single(db, f"{between(relations)} LIMIT 1", (one, other)) is not None
 
@@ -98,7 +98,9 @@ def between(relations: Sequence[str]) -> str:
     return f"{of_kind} AND src = ?1 AND dst = ?2 UNION ALL {of_kind} AND src = ?2 AND dst = ?1"
 
 
-def newest(db: Session, ns: int, relations: Sequence[str], most: int) -> list[tuple[int, int, str]]:
+def newest(
+    db: Transaction, ns: int, relations: Sequence[str], most: int
+) -> list[tuple[int, int, str]]:
     """Return (from, to, relation) of the newest links of some relations in a namespace."""
     query = (
         f"SELECT src, dst, relation FROM links WHERE {_related(relations)}"
@@ -133,12 +135,12 @@ class Linked(NamedTuple):
         return self.flagged is None or not self.flagged.isdisjoint(docids)
 
 
-def any_flagged(db: Session, ns: int) -> bool:
+def any_flagged(db: Transaction, ns: int) -> bool:
     """Return whether any pair of a namespace is flagged."""
     return single(db, f"{FLAGGED} LIMIT 1", docid_range(ns)) is not None
 
 
-def linked_in(db: Session, ns: int, *, flagged: bool, succeeded: bool) -> Linked:
+def linked_in(db: Transaction, ns: int, *, flagged: bool, succeeded: bool) -> Linked:
     """Return which links there are in a namespace; those known to be none are not read."""
     found = column(db, f"{FLAGGED} LIMIT {_MANY_FLAGGED}", docid_range(ns)) if flagged else []
     few = frozenset(found) if len(found) < _MANY_FLAGGED else None
@@ -156,7 +158,7 @@ LONGEST = 10_000
 """Maximum number of links that are followed."""
 
 
-def successors(db: Session, ns: int, memory_id: str | None) -> Iterator[str]:
+def successors(db: Transaction, ns: int, memory_id: str | None) -> Iterator[str]:
     """Yield an id, the id of the memory that superseded it, and so on; at most ``LONGEST``."""
     query = f"SELECT superseded_by FROM memories WHERE ns = ? AND id = ? AND {NOT_ERASED}"
     for _ in range(LONGEST):
@@ -169,13 +171,13 @@ def successors(db: Session, ns: int, memory_id: str | None) -> Iterator[str]:
         memory_id = found[0]
 
 
-def is_successor(db: Session, ns: int, memory_id: str) -> bool:
+def is_successor(db: Transaction, ns: int, memory_id: str) -> bool:
     """Return whether a memory superseded any other; if not, no chain leads to it."""
     query = "SELECT 1 FROM memories WHERE ns = ? AND superseded_by = ? LIMIT 1"
     return single(db, query, (ns, memory_id)) is not None
 
 
-def leads_to(db: Session, ns: int, start: str | None, memory_id: str) -> bool:
+def leads_to(db: Transaction, ns: int, start: str | None, memory_id: str) -> bool:
     """Return whether the chain from ``start`` leads to a memory, or is too long to tell."""
     count = 0
     for one in successors(db, ns, start):
@@ -185,7 +187,7 @@ def leads_to(db: Session, ns: int, start: str | None, memory_id: str) -> bool:
     return count >= LONGEST
 
 
-def head(db: Session, row: Row) -> str:
+def head(db: Transaction, row: Row) -> str:
     """Return the id of the memory at the end of the chain of another one."""
     last = row.id
     seen = {last}
@@ -197,7 +199,7 @@ def head(db: Session, row: Row) -> str:
     return last
 
 
-def members(db: Session, ns: int, head_id: str) -> list[Row]:
+def members(db: Transaction, ns: int, head_id: str) -> list[Row]:
     """Return a memory and all whose chain ends at it, by ``valid_from``, then by arrival."""
     found: dict[int, Row] = {}
     waiting = list(select(db, f"ns = ? AND id = ? AND {NOT_ERASED}", (ns, head_id)))
@@ -219,7 +221,7 @@ INSERT INTO awaited SELECT DISTINCT child.ns, parent.value, child.docid FROM mem
 """Adds every parent that does not exist; a damaged row names none."""
 
 
-def note(db: Session, ns: int, rows: Iterable[Row]) -> None:
+def note(db: Transaction, ns: int, rows: Iterable[Row]) -> None:
     """Note which of the parents that memories name do not exist."""
     named = {row.docid: strings_in(row.source_parents) for row in rows}
     names = sorted({name for parents in named.values() for name in parents})
@@ -228,12 +230,12 @@ def note(db: Session, ns: int, rows: Iterable[Row]) -> None:
     db.executemany(f"INSERT INTO awaited VALUES (?, ?, ?) {SKIP_IF_THERE}", waits)
 
 
-def stop_waiting(db: Session, docid: int) -> None:
+def stop_waiting(db: Transaction, docid: int) -> None:
     """Forget what a memory waits for, since it gets other parents."""
     db.execute("DELETE FROM awaited WHERE docid = ?", (docid,))
 
 
-def take_waiting(db: Session, ns: int, ids: Sequence[str]) -> dict[int, set[str]]:
+def take_waiting(db: Transaction, ns: int, ids: Sequence[str]) -> dict[int, set[str]]:
     """Remove and return the memories that waited for some ids: row ids to those ids."""
     query = f"SELECT docid, parent FROM awaited WHERE ns = ? AND parent {one_of()}"
     waited: dict[int, set[str]] = {}
@@ -245,7 +247,7 @@ def take_waiting(db: Session, ns: int, ids: Sequence[str]) -> dict[int, set[str]
     return waited
 
 
-def children(db: Session, ns: int, ids: Collection[str]) -> list[Row]:
+def children(db: Transaction, ns: int, ids: Collection[str]) -> list[Row]:
     """Return the memories that name one of some ids as their parent, in order of arrival."""
     found = select(
         db, "docid BETWEEN ? AND ? AND source_parents <> '[]' ORDER BY docid", docid_range(ns)
@@ -253,7 +255,7 @@ def children(db: Session, ns: int, ids: Collection[str]) -> list[Row]:
     return [row for row in found if not set(strings_in(row.source_parents)).isdisjoint(ids)]
 
 
-def note_all(db: Session) -> None:
+def note_all(db: Transaction) -> None:
     """Make ``awaited`` again from the memories."""
     db.execute("DELETE FROM awaited")
     db.execute(_FILL)

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from memento.ledger.contract import Session
+from memento.ledger.contract import Transaction
 from memento.ledger.rows import mapping_in
 
 MOST_SHOWN = 100
@@ -37,13 +37,13 @@ class Turn:
     shown: Mapping[str, int]
 
 
-def insert(db: Session, turn: Turn) -> None:
+def insert(db: Transaction, turn: Turn) -> None:
     """Add a turn."""
     values = (turn.id, turn.ns, turn.session, turn.opened_at, turn.expires_at)
     db.execute(f"INSERT INTO loops ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, NULL, '{{}}')", values)
 
 
-def find(db: Session, ns: int, loop: str) -> Turn | None:
+def find(db: Transaction, ns: int, loop: str) -> Turn | None:
     """Read a turn of a namespace; None if it has none of that id."""
     query = f"SELECT {_COLUMNS} FROM loops WHERE loop = ? AND ns = ?"
     found = db.execute(query, (loop, ns)).fetchone()
@@ -54,7 +54,7 @@ def find(db: Session, ns: int, loop: str) -> Turn | None:
     return Turn(loop, number, name, opened_at, expires_at, closed_at, ranks)
 
 
-def show(db: Session, turn: Turn, ids: Sequence[str]) -> None:
+def show(db: Transaction, turn: Turn, ids: Sequence[str]) -> None:
     """Note which memories an answer of a turn showed, best first."""
     shown = dict(turn.shown)
     for rank, one in enumerate(ids, start=1):
@@ -63,7 +63,7 @@ def show(db: Session, turn: Turn, ids: Sequence[str]) -> None:
     _set_shown(db, turn.id, shown)
 
 
-def close(db: Session, turn: Turn, at: int, outcome: float | None) -> None:
+def close(db: Transaction, turn: Turn, at: int, outcome: float | None) -> None:
     """Close a turn; its session and what it showed are needed no longer."""
     query = (
         "UPDATE loops SET closed_at = ?, outcome = ?, shown = '{}', session = NULL WHERE loop = ?"
@@ -71,7 +71,7 @@ def close(db: Session, turn: Turn, at: int, outcome: float | None) -> None:
     db.execute(query, (at, outcome, turn.id))
 
 
-def expire(db: Session, ns: int, now: int) -> int:
+def expire(db: Transaction, ns: int, now: int) -> int:
     """Close the turns of a namespace that expired; returns how many. Drop those closed long ago."""
     db.execute("DELETE FROM loops WHERE ns = ? AND closed_at < ?", (ns, now - _KEPT))
     query = (
@@ -81,7 +81,7 @@ def expire(db: Session, ns: int, now: int) -> int:
     return db.execute(query, (ns, now)).rowcount
 
 
-def forget(db: Session, ns: int, ids: Iterable[str]) -> int:
+def forget(db: Transaction, ns: int, ids: Iterable[str]) -> int:
     """Take erased memories out of all turns of a namespace; returns how many turns named one."""
     gone, changed = frozenset(ids), 0
     query = "SELECT loop, shown FROM loops WHERE ns = ? AND shown <> '{}'"
@@ -94,16 +94,16 @@ def forget(db: Session, ns: int, ids: Iterable[str]) -> int:
     return changed
 
 
-def forget_session(db: Session, ns: int, name: str | None) -> int:
+def forget_session(db: Transaction, ns: int, name: str | None) -> int:
     """Take the name of a session, or every name (None), out of the open turns; returns how many."""
     query = "UPDATE loops SET session = NULL WHERE ns = ? AND session = coalesce(?, session)"
     return db.execute(query, (ns, name)).rowcount
 
 
-def set_back_to(db: Session, moment: int) -> None:
+def set_back_to(db: Transaction, moment: int) -> None:
     """Undo what happened to turns after a moment; those closed since do not open again."""
     db.execute("DELETE FROM loops WHERE opened_at > ?", (moment,))
 
 
-def _set_shown(db: Session, loop: str, shown: Mapping[str, int]) -> None:
+def _set_shown(db: Transaction, loop: str, shown: Mapping[str, int]) -> None:
     db.execute("UPDATE loops SET shown = ? WHERE loop = ?", (json.dumps(shown), loop))

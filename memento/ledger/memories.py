@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from memento.base.plain import composed
 from memento.errors import NotFound
 from memento.ledger import dialect, rows, succession_rows
-from memento.ledger.contract import Session, Trace, Work
+from memento.ledger.contract import Trace, Transaction, Work
 from memento.ledger.dialect import each_of, listed, one_of, one_of_numbers
 from memento.ledger.predicate import Filters, predicate
 from memento.ledger.rows import STATE, Row, State, column, docid_range, first, single, strings_in
@@ -48,7 +48,7 @@ _SAME_SESSION, _PAST = dialect.same("session"), dialect.skipping()
 _KEEP = f"INSERT INTO versions (docid, rev, {STATE}, change) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
-def by_id(db: Session, ns: int, memory_id: str, *, damaged: bool = False) -> Row:
+def by_id(db: Transaction, ns: int, memory_id: str, *, damaged: bool = False) -> Row:
     """Read one memory; a damaged one only with ``damaged``, to hide or to replace it.
 
     Raises ``NotFound`` if the namespace has no such id, in any Unicode form.
@@ -59,24 +59,24 @@ def by_id(db: Session, ns: int, memory_id: str, *, damaged: bool = False) -> Row
     return row if damaged and row.docid >> SEQ_BITS == ns else rows.sound(row, memory_id)
 
 
-def by_docid(db: Session, docid: int) -> Row:
+def by_docid(db: Transaction, docid: int) -> Row:
     """Read one memory that is known to exist, of any namespace."""
     return next(rows.select(db, "docid = ?", (docid,)))
 
 
-def by_docids(db: Session, ns: int, docids: Iterable[int]) -> dict[int, Row]:
+def by_docids(db: Transaction, ns: int, docids: Iterable[int]) -> dict[int, Row]:
     """Read several memories of one namespace by row id; absent ones are left out."""
     found = [Row(*one) for one in db.execute(_BY_DOCIDS, (listed(docids), ns))]
     return {row.docid: row for row in found}
 
 
-def by_ids(db: Session, ns: int, ids: Iterable[str]) -> dict[str, Row]:
+def by_ids(db: Transaction, ns: int, ids: Iterable[str]) -> dict[str, Row]:
     """Read several memories of one namespace by id, damaged ones too; absent ones are left out."""
     where = f"ns = ? AND id {one_of()} AND {NOT_ERASED}"
     return {row.id: row for row in rows.select(db, where, (ns, listed(ids)))}
 
 
-def repeatable(db: Session, ns: int, hashes: Sequence[bytes], now: int) -> list[Row]:
+def repeatable(db: Transaction, ns: int, hashes: Sequence[bytes], now: int) -> list[Row]:
     """Find the sound memories with one of some content hashes that have not ended, oldest last."""
     wanted = [*dict.fromkeys(hashes)]
     if not wanted:
@@ -94,7 +94,7 @@ def repeatable(db: Session, ns: int, hashes: Sequence[bytes], now: int) -> list[
     return [known[docid] for docid in found if rows.is_sound(known[docid])]
 
 
-def past_values(db: Session, ns: int, content_hash: bytes, now: int) -> list[Row]:
+def past_values(db: Transaction, ns: int, content_hash: bytes, now: int) -> list[Row]:
     """Find the sound superseded memories with a content hash that have begun, oldest last."""
     found = rows.select(
         db,
@@ -106,7 +106,7 @@ def past_values(db: Session, ns: int, content_hash: bytes, now: int) -> list[Row
     return [row for row in found if rows.is_sound(row)]
 
 
-def texts(db: Session, ns: int, docids: Sequence[int]) -> dict[int, str]:
+def texts(db: Transaction, ns: int, docids: Sequence[int]) -> dict[int, str]:
     """Read the texts of some rows of one namespace; absent ones are left out."""
     query = f"SELECT docid, text FROM memories WHERE docid {one_of_numbers()} AND {_NS} = ?"
     found = db.execute(query, (listed(docids), ns))
@@ -114,7 +114,7 @@ def texts(db: Session, ns: int, docids: Sequence[int]) -> dict[int, str]:
 
 
 def reword_as_of(
-    db: Session, found: Iterable[Row], moment: int, *, known_at: int | None = None
+    db: Transaction, found: Iterable[Row], moment: int, *, known_at: int | None = None
 ) -> set[int]:
     """Give rows the text they had at a moment, microseconds; return the row ids of damaged texts.
 
@@ -134,13 +134,13 @@ def reword_as_of(
     return garbled
 
 
-def docids_of(db: Session, ns: int, ids: Iterable[str]) -> dict[str, int]:
+def docids_of(db: Transaction, ns: int, ids: Iterable[str]) -> dict[str, int]:
     """Translate ids of one namespace to row ids; absent ones are left out."""
     query = f"SELECT id, docid FROM memories WHERE ns = ? AND id {one_of()} AND {NOT_ERASED}"
     return dict(db.execute(query, (ns, listed(ids))).fetchall())
 
 
-def ids_like(db: Session, ns: int, part: str, *, least: int) -> list[str]:
+def ids_like(db: Transaction, ns: int, part: str, *, least: int) -> list[str]:
     """Return the id that equals a text, or else up to 10 ids that begin or end with it.
 
     A text of less than ``least`` characters matches only the id that equals it.
@@ -155,7 +155,7 @@ def ids_like(db: Session, ns: int, part: str, *, least: int) -> list[str]:
     return column(db, query, (ns, len(part), part))
 
 
-def docids_named(db: Session, ns: int, ids: Sequence[str]) -> str:
+def docids_named(db: Transaction, ns: int, ids: Sequence[str]) -> str:
     """Translate hundreds of ids to row ids, joined by commas, in half the time of `docids_of`."""
     query = (
         f"SELECT {dialect.join_numbers('docid')} FROM {each_of('?')} AS asked"
@@ -164,7 +164,7 @@ def docids_named(db: Session, ns: int, ids: Sequence[str]) -> str:
     return single(db, query, (listed(ids), ns)) or ""
 
 
-def hidden_ids(db: Session, ns: int, ids: Sequence[str], now: int) -> set[str]:
+def hidden_ids(db: Transaction, ns: int, ids: Sequence[str], now: int) -> set[str]:
     """Return those of some ids whose memory is not found by default."""
     query = (
         f"SELECT id FROM memories WHERE ns = ? AND id {one_of()} AND ({_KEEPS_NO_ID}"
@@ -186,7 +186,7 @@ class Page(NamedTuple):
 ALL = Page()
 
 
-def select(db: Session, ns: int, filters: Filters, page: Page = ALL) -> list[Row]:
+def select(db: Transaction, ns: int, filters: Filters, page: Page = ALL) -> list[Row]:
     """Read the memories that fit the filters."""
     condition, values = predicate(ns, filters)
     way = "DESC" if page.newest_first else "ASC"
@@ -195,28 +195,28 @@ def select(db: Session, ns: int, filters: Filters, page: Page = ALL) -> list[Row
     return list(rows.select(db, where, (*values, page.limit, page.offset)))
 
 
-def matching(db: Session, ns: int, filters: Filters) -> list[int]:
+def matching(db: Transaction, ns: int, filters: Filters) -> list[int]:
     """Return the row ids that fit the filters, ascending."""
     condition, values = predicate(ns, filters)
     query = f"SELECT docid FROM memories WHERE {condition} ORDER BY docid"
     return column(db, query, values)
 
 
-def fitting(db: Session, ns: int, filters: Filters, docids: Iterable[int]) -> list[Row]:
+def fitting(db: Transaction, ns: int, filters: Filters, docids: Iterable[int]) -> list[Row]:
     """Read those of some rows that fit the filters, their ids aside, in order of arrival."""
     condition, values = predicate(ns, replace(filters, ids=()))
     where = f"docid {one_of_numbers()} AND {condition} ORDER BY docid"
     return list(rows.select(db, where, (listed(docids), *values)))
 
 
-def fitting_docids(db: Session, ns: int, filters: Filters, docids: Iterable[int]) -> set[int]:
+def fitting_docids(db: Transaction, ns: int, filters: Filters, docids: Iterable[int]) -> set[int]:
     """Return those of some row ids that fit the filters, their ids aside."""
     condition, values = predicate(ns, replace(filters, ids=()))
     query = f"SELECT docid FROM memories WHERE docid {one_of_numbers()} AND {condition}"
     return set(column(db, query, (listed(docids), *values)))
 
 
-def expired(db: Session, ns: int, now: int) -> list[int]:
+def expired(db: Transaction, ns: int, now: int) -> list[int]:
     """Return the row ids of the active memories that have expired, ascending."""
     query = (
         f"SELECT docid FROM memories WHERE docid BETWEEN ? AND ? AND {_FOUND}"
@@ -225,7 +225,7 @@ def expired(db: Session, ns: int, now: int) -> list[int]:
     return column(db, query, (*docid_range(ns), now))
 
 
-def ended(db: Session, ns: int, now: int) -> list[Row]:
+def ended(db: Transaction, ns: int, now: int) -> list[Row]:
     """Read the active memories whose validity is over, in order of arrival."""
     where = (
         f"docid BETWEEN ? AND ? AND {_FOUND} AND valid_until <= ?"
@@ -234,7 +234,7 @@ def ended(db: Session, ns: int, now: int) -> list[Row]:
     return list(rows.select(db, where, (*docid_range(ns), now, now)))
 
 
-def locked(db: Session, ns: int) -> list[int]:
+def locked(db: Transaction, ns: int) -> list[int]:
     """Return the row ids of the memories that the user locked, ascending."""
     query = (
         f"SELECT docid FROM memories WHERE docid BETWEEN ? AND ? AND (pinned & {rows.USER}) <> 0"
@@ -257,20 +257,20 @@ class PolicyMark(NamedTuple):
     size: int
 
 
-def policy_mark(db: Session, ns: int) -> PolicyMark:
+def policy_mark(db: Transaction, ns: int) -> PolicyMark:
     """Return the mark of a namespace, from the index alone."""
     query = f"SELECT coalesce(max(rev), 0), count(*) FROM memories WHERE ns = ? AND {_OF_POLICY}"
     return PolicyMark(*db.execute(query, (ns,)).fetchone())
 
 
-def policy_rows(db: Session, ns: int, scopes: Sequence[str]) -> list[Row]:
+def policy_rows(db: Transaction, ns: int, scopes: Sequence[str]) -> list[Row]:
     """Read the sound memories that a policy may hold in some scopes, in order of arrival."""
     where = f"ns = ? AND {_OF_POLICY} AND {_FOUND} AND {NOT_ERASED} AND scope {one_of()}"
     found = rows.select(db, where, (ns, listed(scopes)))
     return sorted(filter(rows.is_sound, found), key=lambda row: row.docid)
 
 
-def tally(db: Session, ns: int, filters: Filters, by: str) -> dict[str, int]:
+def tally(db: Transaction, ns: int, filters: Filters, by: str) -> dict[str, int]:
     """Count what fits the filters by one of ``TALLIED``; rows without a value are left out."""
     condition, values = predicate(ns, filters)
     source, value = TALLIED[by]
@@ -290,7 +290,7 @@ TALLIED = {
 """Maps what memories can be counted by to its table and column."""
 
 
-def counts(db: Session, ns: int, now: int) -> dict[str, int]:
+def counts(db: Transaction, ns: int, now: int) -> dict[str, int]:
     """Count the live memories of a namespace by tier, and the hidden ones by status."""
     query = (
         f"SELECT CASE WHEN {_FOUND} THEN tier ELSE status END, count(*) FROM memories"
@@ -301,7 +301,7 @@ def counts(db: Session, ns: int, now: int) -> dict[str, int]:
 
 
 def insert_rows(
-    db: Session, ns: int, fresh: Sequence[tuple[Row, Columns]], trace: Trace | None = None
+    db: Transaction, ns: int, fresh: Sequence[tuple[Row, Columns]], trace: Trace | None = None
 ) -> None:
     """Insert rows with what full text indexes of each; they get their row id and revision here.
 
@@ -358,7 +358,7 @@ def overflow(work: Work, sessions: Iterable[str | None]) -> None:
 
 
 def revise(
-    db: Session, row: Row, changes: Mapping[str, Any], reason: Reason, change: int | None = None
+    db: Transaction, row: Row, changes: Mapping[str, Any], reason: Reason, change: int | None = None
 ) -> Row:
     """Change columns of a row, in place, and keep its earlier state as a part of a change.
 
@@ -368,7 +368,7 @@ def revise(
     return overwrite(db, row, changes)
 
 
-def overwrite(db: Session, row: Row, changes: Mapping[str, Any], *, anew: bool = False) -> Row:
+def overwrite(db: Transaction, row: Row, changes: Mapping[str, Any], *, anew: bool = False) -> Row:
     """Change columns of a row under a new revision, without keeping the earlier state.
 
     A damaged row gets no new seal, which would make the damage look sound, unless the changes
@@ -394,35 +394,35 @@ def overwrite(db: Session, row: Row, changes: Mapping[str, Any], *, anew: bool =
 
 
 def keep_version(
-    db: Session, row: Row, reason: Reason, until: int, change: int | None = None
+    db: Transaction, row: Row, reason: Reason, until: int, change: int | None = None
 ) -> None:
     """Store the present state of a row before it changes; see ``revise``."""
     db.execute(_KEEP, (row.docid, row.rev, *rows.state_of(row, until, reason.value), change))
 
 
-def states_where(db: Session, where: str, values: Sequence[Any]) -> list[State]:
+def states_where(db: Transaction, where: str, values: Sequence[Any]) -> list[State]:
     """Read the earlier states that a ``WHERE`` clause selects, damaged ones too."""
     query = f"SELECT {STATE} FROM versions WHERE {where}"
     return [State(*found) for found in db.execute(query, values).fetchall()]
 
 
-def states(db: Session, docid: int) -> list[State]:
+def states(db: Transaction, docid: int) -> list[State]:
     """Read the earlier states of a memory, oldest first, damaged ones too."""
     return states_where(db, "docid = ? ORDER BY rev", (docid,))
 
 
-def count_states(db: Session, docid: int, reason: str) -> int:
+def count_states(db: Transaction, docid: int, reason: str) -> int:
     """Count the earlier states of a memory that ended for a reason."""
     query = "SELECT count(*) FROM versions WHERE docid = ? AND reason = ?"
     return int(single(db, query, (docid, reason)))
 
 
-def versions(db: Session, row: Row) -> list[State]:
+def versions(db: Transaction, row: Row) -> list[State]:
     """Read the earlier states of a memory, oldest first; those that are damaged are left out."""
     return [one for one in states(db, row.docid) if not rows.is_changed_state(row, one)]
 
 
-def of_source(db: Session, ns: int, uri: str) -> list[Row]:
+def of_source(db: Transaction, ns: int, uri: str) -> list[Row]:
     """Return the memories whose source has an address, in order of arrival."""
     return list(rows.select(db, "ns = ? AND source_uri = ? ORDER BY docid", (ns, uri)))
 
@@ -432,7 +432,7 @@ LEARNT_WITHIN = 1_024
 it, after the other messages of the same call."""
 
 
-def outdated(db: Session, ns: int, turns: Mapping[str, int], now: int) -> dict[str, Outdated]:
+def outdated(db: Transaction, ns: int, turns: Mapping[str, int], now: int) -> dict[str, Outdated]:
     """Find the messages all of whose learned statements were superseded by now.
 
     Args:
@@ -469,13 +469,13 @@ class Outdated(NamedTuple):
     by: str
 
 
-def derivations(db: Session, ns: int) -> Iterator[tuple[str, str]]:
+def derivations(db: Transaction, ns: int) -> Iterator[tuple[str, str]]:
     """Yield (id, ids of its parents as JSON) of every memory derived from others."""
     query = "SELECT id, source_parents FROM memories WHERE ns = ? AND source_parents <> '[]'"
     return iter(db.execute(query, (ns,)))
 
 
-def enqueue(db: Session, row: Row, op: str) -> None:
+def enqueue(db: Transaction, row: Row, op: str) -> None:
     """Queue a row for the indexer; one that lacks a vector is queued for that first.
 
     A superseded one needs a vector too: the turns beside it use it, and it answers for its own
@@ -497,7 +497,7 @@ _NO_VECTOR = "NOT EXISTS (SELECT 1 FROM embeddings WHERE docid = ?1)"
 
 
 def record(
-    db: Session,
+    db: Transaction,
     ns: int,
     at: int,
     kind: str,
@@ -512,7 +512,7 @@ def record(
     )
 
 
-def redactions(db: Session, ns: int) -> Counter[str]:
+def redactions(db: Transaction, ns: int) -> Counter[str]:
     """Count the secrets taken out of the memories of a namespace, by kind."""
     query = f"SELECT detail FROM events WHERE ns = ? AND kind = '{Event.REDACTED}'"
     total: Counter[str] = Counter()
@@ -522,12 +522,12 @@ def redactions(db: Session, ns: int) -> Counter[str]:
     return total
 
 
-def next_rev(db: Session, ns: int) -> int:
+def next_rev(db: Transaction, ns: int) -> int:
     """Return the revision that the next change of a namespace takes. Inside a transaction."""
     return latest_rev(db, ns) + 1
 
 
-def newest_short(db: Session, ns: int, session: str | None, limit: int) -> list[Row]:
+def newest_short(db: Transaction, ns: int, session: str | None, limit: int) -> list[Row]:
     """Return the newest turns of a session's ring, newest first."""
     where = (
         f"ns = ? AND {_SAME_SESSION} AND tier = 'short' AND {_IN_RING} ORDER BY docid DESC LIMIT ?"
@@ -535,7 +535,7 @@ def newest_short(db: Session, ns: int, session: str | None, limit: int) -> list[
     return list(rows.select(db, where, (ns, session, limit)))
 
 
-def next_turn(db: Session, turn: Row) -> Row | None:
+def next_turn(db: Transaction, turn: Row) -> Row | None:
     """Return the turn of the same session that came next, or None."""
     if turn.session is None:
         return None
@@ -546,13 +546,13 @@ def next_turn(db: Session, turn: Row) -> Row | None:
     return first(db, where, (turn.ns, turn.session, turn.docid))
 
 
-def latest_rev(db: Session, ns: int) -> int:
+def latest_rev(db: Transaction, ns: int) -> int:
     """Return the newest revision of a namespace; 0 if nothing is in it."""
     low = ns << SEQ_BITS
     found = db.execute(f"SELECT {rows.LATEST}", (low, low | SEQ_MASK, ns)).fetchone()
     return rows.rev_of(low, *found)
 
 
-def erased_at(db: Session, ns: int) -> int:
+def erased_at(db: Transaction, ns: int) -> int:
     """Return the newest revision at which something was erased from a namespace; 0 for never."""
     return int(single(db, "SELECT max(rev) FROM erased WHERE ns = ?", (ns,)) or 0)

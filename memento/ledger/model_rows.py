@@ -20,7 +20,7 @@ from typing import Any
 
 from memento.base.clock import from_micros
 from memento.ledger import memories, meta
-from memento.ledger.contract import Session
+from memento.ledger.contract import Transaction
 from memento.ledger.dialect import listed, one_of
 from memento.ledger.rows import column, mapping_in, seal_of, single
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
@@ -80,7 +80,7 @@ class Waiting:
         return self.docid >> SEQ_BITS
 
 
-def put(db: Session, one: Waiting) -> bool:
+def put(db: Transaction, one: Waiting) -> bool:
     """Queue a message; return whether it waits. One that waits with this text is unchanged."""
     name = _name(one.docid)
     found = meta.get(db, name)
@@ -93,7 +93,7 @@ def put(db: Session, one: Waiting) -> bool:
     return True
 
 
-def swap(db: Session, one: Waiting, other: Waiting | None) -> bool:
+def swap(db: Transaction, one: Waiting, other: Waiting | None) -> bool:
     """Swap a message's state for another or none if it is still ``one``; return whether it was."""
     mine = (_name(one.docid), _value(one))
     if other is None:
@@ -103,12 +103,12 @@ def swap(db: Session, one: Waiting, other: Waiting | None) -> bool:
     return db.execute(query, (*mine, _value(other))).rowcount == 1
 
 
-def drop(db: Session, docids: Iterable[int]) -> None:
+def drop(db: Transaction, docids: Iterable[int]) -> None:
     """Remove messages from the queue, even if a process shows them now."""
     drop_named(db, [_name(docid) for docid in docids])
 
 
-def drop_those(db: Session, ns: int, docids: Collection[int]) -> None:
+def drop_those(db: Transaction, ns: int, docids: Collection[int]) -> None:
     """Remove from the queue the queued ones among very many rows of a namespace."""
     query = f"SELECT name FROM meta WHERE {_RANGE}"
     waiting = set(column(db, query, _span(ns)))
@@ -116,42 +116,42 @@ def drop_those(db: Session, ns: int, docids: Collection[int]) -> None:
         drop_named(db, sorted(waiting.intersection(map(_name, docids))))
 
 
-def drop_named(db: Session, names: list[str]) -> None:
+def drop_named(db: Transaction, names: list[str]) -> None:
     """Delete rows by their names."""
     db.execute(f"DELETE FROM meta WHERE name {one_of()}", (listed(names),))
 
 
-def drop_all(db: Session, ns: int) -> None:
+def drop_all(db: Transaction, ns: int) -> None:
     """Remove all messages of a namespace from the queue."""
     db.execute(f"DELETE FROM meta WHERE {_RANGE}", _span(ns))
 
 
-def count(db: Session, ns: int) -> int:
+def count(db: Transaction, ns: int) -> int:
     """Count the messages of a namespace that wait."""
     return int(single(db, f"SELECT count(*) FROM meta WHERE {_RANGE}", _span(ns)))
 
 
-def any_waits(db: Session) -> bool:
+def any_waits(db: Transaction) -> bool:
     """Return whether any message waits in any namespace."""
     query = f"SELECT 1 FROM meta WHERE {_RANGE} LIMIT 1"
     return single(db, query, _EVERY) is not None
 
 
-def first(db: Session, upto: int, now: int) -> tuple[str, Waiting | None] | None:
+def first(db: Transaction, upto: int, now: int) -> tuple[str, Waiting | None] | None:
     """Read the message due for longest and the name of its row; None for a damaged one."""
     query = f"SELECT name, value FROM meta WHERE {_READY} ORDER BY value, name LIMIT 1"
     found = db.execute(query, (*_EVERY, *_later(upto, now))).fetchone()
     return None if found is None else (found[0], _read(*found))
 
 
-def put_off(db: Session, ns: int, now: int, until: int) -> None:
+def put_off(db: Transaction, ns: int, now: int, until: int) -> None:
     """Put off until a moment the messages of a namespace that may be shown now and nobody has."""
     for one in _waiting(db, _READY, (*_span(ns), *_later(now, now))):
         if not one.token:
             swap(db, one, replace(one, due=until))
 
 
-def hurry(db: Session, ns: int, name: str) -> None:
+def hurry(db: Transaction, ns: int, name: str) -> None:
     """Make the messages of a session that no model saw yet due, because it is over."""
     waiting = [one for one in _waiting(db, _RANGE, _span(ns)) if not (one.token or one.attempts)]
     turns = memories.by_docids(db, ns, [one.docid for one in waiting])
@@ -161,7 +161,7 @@ def hurry(db: Session, ns: int, name: str) -> None:
             swap(db, one, replace(one, due=0))
 
 
-def join(db: Session, one: Waiting, run: int) -> None:
+def join(db: Transaction, one: Waiting, run: int) -> None:
     """Assign the other messages of a call, unless being shown, to the change of the first."""
     for other in _waiting(db, _RANGE, _span(one.ns)):
         same_call = (other.since, other.rev, other.run) == (one.since, one.rev, None)
@@ -169,18 +169,18 @@ def join(db: Session, one: Waiting, run: int) -> None:
             swap(db, other, replace(other, run=run))
 
 
-def _waiting(db: Session, condition: str, values: Sequence[str]) -> list[Waiting]:
+def _waiting(db: Transaction, condition: str, values: Sequence[str]) -> list[Waiting]:
     """Read the messages that wait and fit, without damaged ones."""
     found = db.execute(f"SELECT name, value FROM meta WHERE {condition}", values).fetchall()
     return [one for row in found if (one := _read(*row)) is not None]
 
 
-def erased_since(db: Session, one: Waiting) -> bool:
+def erased_since(db: Transaction, one: Waiting) -> bool:
     """Return whether anything of the namespace was erased after a message came."""
     return single(db, _ERASED, (one.ns, one.rev)) is not None
 
 
-def hidden_since(db: Session, one: Waiting) -> list[tuple[str | None, str]]:
+def hidden_since(db: Transaction, one: Waiting) -> list[tuple[str | None, str]]:
     """Return slot and text of the memories that were taken back after a message came."""
     return db.execute(_HIDDEN, (one.ns, one.rev)).fetchall()
 
@@ -250,12 +250,12 @@ def day_of(moment: int) -> str:
     return from_micros(moment).astimezone(UTC).date().isoformat()
 
 
-def on_day(db: Session, ns: int, day: str) -> Counts:
+def on_day(db: Transaction, ns: int, day: str) -> Counts:
     """Read what a namespace spent on a day."""
     return _counts(meta.get(db, f"{_NAME}{ns} {day}"))
 
 
-def since(db: Session, ns: int, first: str) -> dict[str, Counts]:
+def since(db: Transaction, ns: int, first: str) -> dict[str, Counts]:
     """Read what a namespace spent from a day on, by day, the earliest first."""
     lead = f"{_NAME}{ns} "
     query = f"SELECT name, value FROM meta WHERE {_RANGE} ORDER BY name"
@@ -263,7 +263,7 @@ def since(db: Session, ns: int, first: str) -> dict[str, Counts]:
     return {name.removeprefix(lead): _counts(value) for name, value in rows}
 
 
-def add(db: Session, ns: int, day: str, model: str, spent: Spent) -> None:
+def add(db: Transaction, ns: int, day: str, model: str, spent: Spent) -> None:
     """Add to the counts of a day; the first of a day drops those that are too old."""
     counts = dict(on_day(db, ns, day))
     if not counts:

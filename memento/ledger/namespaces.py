@@ -14,7 +14,7 @@ from hashlib import blake2b
 from memento.base import layout
 from memento.errors import StoreUnusable
 from memento.ledger import meta
-from memento.ledger.contract import Session
+from memento.ledger.contract import Transaction
 from memento.ledger.dialect import IN_ORDER_OF_ROWS, SKIP_IF_THERE
 from memento.ledger.rows import column, single
 from memento.ledger.schema import SEQ_BITS
@@ -26,13 +26,13 @@ MAX_DIGITS = 10
 """More digits than the largest namespace number that fits in a row id."""
 
 
-def find(db: Session, labels: tuple[str, ...]) -> int | None:
+def find(db: Transaction, labels: tuple[str, ...]) -> int | None:
     """Return the number of a namespace, or None if it does not exist."""
     ns: int | None = single(db, "SELECT ns FROM namespaces WHERE labels = ?", (_encode(labels),))
     return ns
 
 
-def number(db: Session, labels: tuple[str, ...]) -> int:
+def number(db: Transaction, labels: tuple[str, ...]) -> int:
     """Return the number of a namespace, adding it if it is new. Inside a transaction."""
     known = find(db, labels)
     if known is not None:
@@ -46,24 +46,24 @@ def number(db: Session, labels: tuple[str, ...]) -> int:
     return ns
 
 
-def take_over(db: Session, ns: int, text: str) -> None:
+def take_over(db: Transaction, ns: int, text: str) -> None:
     """Insert a namespace with a given number and its labels as JSON. Inside a transaction."""
     db.execute("INSERT INTO namespaces (ns, labels) VALUES (?, ?)", (ns, text))
     meta.put(db, f"{SEAL}{ns}", checksum(ns, text))
 
 
-def labels_of(db: Session, ns: int) -> tuple[str, ...]:
+def labels_of(db: Transaction, ns: int) -> tuple[str, ...]:
     """Return the labels of a namespace, or raise ``StoreUnusable`` if they are damaged."""
     return _decode(ns, single(db, "SELECT labels FROM namespaces WHERE ns = ?", (ns,)))
 
 
-def every(db: Session) -> list[tuple[int, tuple[str, ...]]]:
+def every(db: Transaction) -> list[tuple[int, tuple[str, ...]]]:
     """List every namespace of the store: number and labels; see `labels_of`."""
     query = f"SELECT ns, labels FROM namespaces {IN_ORDER_OF_ROWS} ORDER BY ns"
     return [(ns, _decode(ns, text)) for ns, text in db.execute(query).fetchall()]
 
 
-def wrong(db: Session) -> list[str]:
+def wrong(db: Transaction) -> list[str]:
     """Say which namespaces are not as they were written, or are missing though they hold rows."""
     seals = dict(meta.below(db, SEAL))
     query = f"SELECT ns, labels FROM namespaces {IN_ORDER_OF_ROWS}"
@@ -122,13 +122,13 @@ def new() -> bytes:
     return secrets.token_bytes(16)
 
 
-def read(db: Session) -> bytes | None:
+def read(db: Transaction) -> bytes | None:
     """Return the secret; None if the store has none yet."""
     found = meta.get(db, NAME)
     return found if isinstance(found, bytes) else None
 
 
-def make(db: Session) -> bytes:
+def make(db: Transaction) -> bytes:
     """Return the secret, and make one if the store has none. Inside a transaction."""
     known = read(db)
     if known is None:

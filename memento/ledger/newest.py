@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from memento.ledger import links, rows, usage_events
-from memento.ledger.contract import Session
+from memento.ledger.contract import Transaction
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.ledger.vectors import Facts
 
@@ -28,7 +28,7 @@ class Newest(NamedTuple):
     succeeded: bool
 
 
-def newest(db: Session, kind: str, ns: int) -> Newest:
+def newest(db: Transaction, kind: str, ns: int) -> Newest:
     """Read it, for a derived file of this kind; one statement, since every query asks."""
     low, asked = ns << SEQ_BITS, f"{kind}:{ns}"
     *rev, used, stamp, erased, marks, flagged, succeeded = db.execute(

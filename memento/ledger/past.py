@@ -20,7 +20,7 @@ from memento.base import layout
 from memento.base.clock import from_micros
 from memento.errors import InvalidInput, StoreUnusable
 from memento.ledger import memories, meta, slot_rows
-from memento.ledger.contract import Session
+from memento.ledger.contract import Transaction
 from memento.ledger.dialect import (
     each_of,
     field_of,
@@ -84,7 +84,7 @@ class Past:
     absent: frozenset[int]
     damaged: tuple[str, ...]
 
-    def rows(self, db: Session, ns: int, docids: Sequence[int]) -> dict[int, Row]:
+    def rows(self, db: Transaction, ns: int, docids: Sequence[int]) -> dict[int, Row]:
         """Read memories as they were; those that did not exist are left out."""
         unchanged = [docid for docid in docids if docid not in self.changed]
         now = memories.by_docids(db, ns, unchanged)
@@ -92,7 +92,7 @@ class Past:
         return rows | {docid: row for docid, row in now.items() if docid not in self.absent}
 
 
-def read(db: Session, ns: int, moment: int, docids: Sequence[int] | None = None) -> Past:
+def read(db: Transaction, ns: int, moment: int, docids: Sequence[int] | None = None) -> Past:
     """Read what a namespace was at a moment, microseconds, for some memories or all (None).
 
     Raises ``InvalidInput`` if the recorded past of the store begins later.
@@ -121,7 +121,7 @@ def read(db: Session, ns: int, moment: int, docids: Sequence[int] | None = None)
     return Past(moment, changed, frozenset(absent), tuple(damaged))
 
 
-def matching(db: Session, ns: int, filters: Filters, past: Past) -> list[int]:
+def matching(db: Transaction, ns: int, filters: Filters, past: Past) -> list[int]:
     """Return the row ids of the memories that fitted the filters then, ascending."""
     now = memories.matching(db, ns, filters)
     found = [one for one in now if one not in past.changed and one not in past.absent]
@@ -129,7 +129,7 @@ def matching(db: Session, ns: int, filters: Filters, past: Past) -> list[int]:
 
 
 def listing(
-    db: Session, ns: int, filters: Filters, page: memories.Page, known_at: int | None
+    db: Transaction, ns: int, filters: Filters, page: memories.Page, known_at: int | None
 ) -> list[Row]:
     """List what fits the filters, as recorded by ``known_at``, with the text of ``as_of``."""
     past = None if known_at is None else _whole(read(db, ns, known_at))
@@ -141,7 +141,7 @@ def listing(
 
 
 def value(
-    db: Session,
+    db: Transaction,
     ns: int,
     slot: tuple[str, str],
     as_of: int | None,
@@ -170,7 +170,7 @@ def _whole(past: Past) -> Past:
     return past
 
 
-def _worded(db: Session, rows: list[Row], moment: int, known_at: int | None) -> list[Row]:
+def _worded(db: Transaction, rows: list[Row], moment: int, known_at: int | None) -> list[Row]:
     """Give sound rows the text of a moment, and a checksum that fits it."""
     garbled = memories.reword_as_of(db, map(sound, rows), moment, known_at=known_at)
     if garbled:
@@ -181,7 +181,9 @@ def _worded(db: Session, rows: list[Row], moment: int, known_at: int | None) -> 
     return rows
 
 
-def _select(db: Session, ns: int, filters: Filters, page: memories.Page, past: Past) -> list[Row]:
+def _select(
+    db: Transaction, ns: int, filters: Filters, page: memories.Page, past: Past
+) -> list[Row]:
     """List what fitted the filters then, as it was; see ``memories.select``."""
     docids = matching(db, ns, filters, past)
     part = slice(page.offset, page.offset + page.limit)
@@ -195,7 +197,7 @@ def _select(db: Session, ns: int, filters: Filters, page: memories.Page, past: P
 
 
 def _value_at(
-    db: Session, ns: int, slot: tuple[str, str], moment: int, past: Past, *, present: bool
+    db: Transaction, ns: int, slot: tuple[str, str], moment: int, past: Past, *, present: bool
 ) -> Row | None:
     """Return the value of a slot as ``slot_rows.value_at`` does, but as recorded then."""
     now = list(select(db, "ns = ? AND key = ? AND scope = ?", (ns, *slot)))
@@ -206,7 +208,7 @@ def _value_at(
     return None if best is None else replace(best)
 
 
-def reworded(db: Session, ns: int, past: Past) -> dict[int, Columns]:
+def reworded(db: Transaction, ns: int, past: Past) -> dict[int, Columns]:
     """Return the indexed words of then of each changed memory whose words differ now."""
     now = memories.by_docids(db, ns, list(past.changed))
     found = {docid: columns_of(row) for docid, row in past.changed.items()}
@@ -217,7 +219,7 @@ def reworded(db: Session, ns: int, past: Past) -> dict[int, Columns]:
     }
 
 
-def _later(db: Session, ns: int, moment: int, docids: Sequence[int] | None) -> list[int]:
+def _later(db: Transaction, ns: int, moment: int, docids: Sequence[int] | None) -> list[int]:
     """Return the memories that were recorded after a moment, by their present state."""
     if docids is not None:
         rows = memories.by_docids(db, ns, docids)
@@ -227,7 +229,7 @@ def _later(db: Session, ns: int, moment: int, docids: Sequence[int] | None) -> l
 
 
 def _histories(
-    db: Session, ns: int, moment: int, docids: Sequence[int] | None
+    db: Transaction, ns: int, moment: int, docids: Sequence[int] | None
 ) -> Iterator[tuple[Row, list[State]]]:
     """Yield the memories that changed after a moment, each with all its earlier states."""
     query = "SELECT DISTINCT docid FROM versions WHERE docid BETWEEN ? AND ? AND until > ?"
@@ -261,7 +263,7 @@ def _held(row: Row, moment: int, now: int, *, present: bool) -> bool:
     return begun and (row.valid_until is None or row.valid_until > moment)
 
 
-def _fitting(db: Session, ns: int, filters: Filters, rows: Sequence[Row]) -> Iterator[int]:
+def _fitting(db: Transaction, ns: int, filters: Filters, rows: Sequence[Row]) -> Iterator[int]:
     """Yield the row ids of the rebuilt rows that fit, by the same condition as all other queries.
 
     In the statement a table of these rows, with the same name, hides ``memories``.
@@ -298,19 +300,19 @@ _SINCE = (
 )
 
 
-def changes_since(db: Session, ns: int, rev: int, *, limit: int) -> list[Row]:
+def changes_since(db: Transaction, ns: int, rev: int, *, limit: int) -> list[Row]:
     """Return the rows of a namespace that were added or changed after ``rev``."""
     query = f"{_SINCE.format(COLUMNS)} LIMIT ?"
     return [Row(*values) for values in db.execute(query, (*_since(ns, rev), limit))]
 
 
-def changed_since(db: Session, ns: int, rev: int) -> dict[int, Row]:
+def changed_since(db: Transaction, ns: int, rev: int) -> dict[int, Row]:
     """Read the rows of a namespace that changed after ``rev``, without new ones, by row id."""
     found = select(db, f"ns = ? AND rev > ? AND rev <> (docid & {SEQ_MASK})", (ns, rev))
     return {row.docid: row for row in found}
 
 
-def next_rows(db: Session, ns: int, rev: int, most: int) -> list[tuple[int, Row]]:
+def next_rows(db: Transaction, ns: int, rev: int, most: int) -> list[tuple[int, Row]]:
     """Read the next rows added or changed after a revision, in order, each with its revision."""
     low, high = docid_range(ns)
     came = f"docid > ? AND docid <= ? AND {memories.NOT_ERASED} ORDER BY docid LIMIT ?"
@@ -324,7 +326,7 @@ def next_rows(db: Session, ns: int, rev: int, most: int) -> list[tuple[int, Row]
     return sorted(placed, key=lambda one: one[0])[:most]
 
 
-def outlines_since(db: Session, ns: int, rev: int) -> list[tuple[Any, ...]]:
+def outlines_since(db: Transaction, ns: int, rev: int) -> list[tuple[Any, ...]]:
     """Return what the read path keeps in RAM of the rows added, changed or erased after ``rev``.
 
     Each is (docid, session, actor, scope, tier, kind, status, words, head_words, cues,
@@ -339,7 +341,7 @@ def outlines_since(db: Session, ns: int, rev: int) -> list[tuple[Any, ...]]:
 
 
 def said_since(
-    db: Session, ns: int, rev: int, first: int
+    db: Transaction, ns: int, rev: int, first: int
 ) -> Iterator[tuple[int, str, str | None, list[str | None]]]:
     """Yield what is said in each row from row id ``first`` on, added or changed after ``rev``.
 
@@ -356,7 +358,9 @@ def said_since(
         yield docid, status, string_in(text), names
 
 
-def named_since(db: Session, ns: int, rev: int) -> Iterator[tuple[int, str, int, str, list[str]]]:
+def named_since(
+    db: Transaction, ns: int, rev: int
+) -> Iterator[tuple[int, str, int, str, list[str]]]:
     """Yield the names of the rows that were added or changed after ``rev``.
 
     Each is (docid, status, occurred_at, text, names): key and aliases. A damaged value is left out.
@@ -371,7 +375,7 @@ def named_since(db: Session, ns: int, rev: int) -> Iterator[tuple[int, str, int,
             yield docid, str(status), at, said, [name for name in own if name]
 
 
-def erased_since(db: Session, ns: int, rev: int) -> list[int]:
+def erased_since(db: Transaction, ns: int, rev: int) -> list[int]:
     """Return the row ids that were added up to ``rev`` and erased after it."""
     return column(db, _ERASED_SINCE, (ns, rev, docid_range(ns)[0] + rev))
 
@@ -384,7 +388,7 @@ def _since(ns: int, rev: int) -> tuple[int, int, int, int]:
     return low + rev, low | SEQ_MASK, ns, rev
 
 
-def at_revision(db: Session, row: Row, rev: int) -> Row:
+def at_revision(db: Transaction, row: Row, rev: int) -> Row:
     """Return a memory as it was in its earlier state of a revision, which must exist."""
     (state,) = memories.states_where(db, "docid = ? AND rev = ?", (row.docid, rev))
     return in_state(row, state)
@@ -398,7 +402,7 @@ def in_state(row: Row, state: State) -> Row:
     return found
 
 
-def at_moment(db: Session, row: Row, moment: int) -> Row | None:
+def at_moment(db: Transaction, row: Row, moment: int) -> Row | None:
     """Return a memory as it was recorded at a moment, microseconds; None if it was not yet."""
     where = "docid = ? AND until > ? ORDER BY rev LIMIT 1"
     then = row
@@ -408,7 +412,7 @@ def at_moment(db: Session, row: Row, moment: int) -> Row | None:
 
 
 def touched_between(
-    db: Session, ns: int, since: int, until: int, *, after: int | None, limit: int
+    db: Transaction, ns: int, since: int, until: int, *, after: int | None, limit: int
 ) -> list[int]:
     """Return the row ids of the memories added or changed after a moment, up to another.
 
@@ -425,7 +429,7 @@ def touched_between(
     return column(db, query, (low, high, since, until, limit))
 
 
-def numbered(db: Session, docid: int) -> list[tuple[State, int | None, str | None]]:
+def numbered(db: Transaction, docid: int) -> list[tuple[State, int | None, str | None]]:
     """Read the earlier states of a memory, oldest first, each with its change and who made that."""
     query = (
         f"SELECT {STATE}, versions.change, changes.by FROM versions"
@@ -435,7 +439,7 @@ def numbered(db: Session, docid: int) -> list[tuple[State, int | None, str | Non
     return [(State(*one[:-2]), one[-2], one[-1]) for one in found]
 
 
-def names(db: Session, docids: Sequence[int]) -> dict[int, str]:
+def names(db: Transaction, docids: Sequence[int]) -> dict[int, str]:
     """Return the ids of some memories by row id, in order of arrival."""
     query = f"SELECT docid, id FROM memories WHERE docid {one_of_numbers()} ORDER BY docid"
     return dict(db.execute(query, (listed(docids),)).fetchall())

@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterable, Sequence
 
 from memento.ledger import links, memories
-from memento.ledger.contract import Session, Work
+from memento.ledger.contract import Transaction, Work
 from memento.ledger.rows import Row, column, is_sound, mapping_in, select, strings_in
 from memento.status import HEARD, having
 from memento.types import Event, Kind, Reason, Status
@@ -51,7 +51,7 @@ def lasts(row: Row) -> bool:
     return row.status in _FOUND and not ends and is_sound(row)
 
 
-def of_namespace(db: Session, ns: int, *, extracts: bool = False) -> list[Row]:
+def of_namespace(db: Transaction, ns: int, *, extracts: bool = False) -> list[Row]:
     """Read the articles of a namespace, with ``extracts`` those of sessions too, in order."""
     where = (
         f"ns = ?1 AND source_parents <> '[]' AND kind = '{Kind.ARTICLE}' AND source_uri IN (?2, ?3)"
@@ -60,7 +60,7 @@ def of_namespace(db: Session, ns: int, *, extracts: bool = False) -> list[Row]:
     return list(select(db, where, (ns, URI, SESSION if extracts else URI)))
 
 
-def is_true(db: Session, article: Row) -> bool:
+def is_true(db: Transaction, article: Row) -> bool:
     """Return whether all sources of an article are as they were when it was written."""
     docids = [dst for _, dst in links.pairs(db, [article.docid], [links.QUOTES], "src")]
     sources = memories.by_docids(db, article.ns, docids)
@@ -110,18 +110,18 @@ def withdraw(work: Work, article: Row) -> None:
     memories.record(work.db, work.ns, work.now, Event.WITHDRAWN, article.docid)
 
 
-def is_withdrawn(db: Session, article: Row) -> bool:
+def is_withdrawn(db: Transaction, article: Row) -> bool:
     """Return whether an article is hidden only because it was no longer true."""
     hidden = article.status == Status.FORGOTTEN
     return hidden and last_reason(db, article) == Reason.WITHDRAWN
 
 
-def last_reason(db: Session, article: Row) -> str:
+def last_reason(db: Transaction, article: Row) -> str:
     """Return why the last earlier state of an article ended; ``""`` if it has none."""
     return "".join(state.reason for state in memories.states(db, article.docid)[-1:])
 
 
-def made_of(db: Session, ns: int, ids: Iterable[str], *, after: int = 0) -> dict[int, str]:
+def made_of(db: Transaction, ns: int, ids: Iterable[str], *, after: int = 0) -> dict[int, str]:
     """Find the articles after a row id that were made of some memories: row ids to ids."""
     wanted = frozenset(ids)
     found = of_namespace(db, ns, extracts=True) if wanted else []
@@ -132,7 +132,7 @@ def made_of(db: Session, ns: int, ids: Iterable[str], *, after: int = 0) -> dict
     }
 
 
-def _was_made_of(db: Session, article: Row, ids: frozenset[str]) -> bool:
+def _was_made_of(db: Transaction, article: Row, ids: frozenset[str]) -> bool:
     named = strings_in(article.source_parents)
     if not named or not ids.isdisjoint(named):
         return True  # a damaged one may have been made of any
@@ -144,7 +144,7 @@ def _was_made_of(db: Session, article: Row, ids: frozenset[str]) -> bool:
     return False
 
 
-def shown_since(db: Session, ns: int, moment: int) -> set[str]:
+def shown_since(db: Transaction, ns: int, moment: int) -> set[str]:
     """Return the ids of the memories that were retrieved since a moment, microseconds."""
     query = "SELECT detail FROM events WHERE ns = ? AND at >= ? AND kind = ?"
     found = db.execute(query, (ns, moment, Event.RETRIEVED.value))

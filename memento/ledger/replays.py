@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeVar
 
 from memento.base.plain import worded
 from memento.ledger import namespaces
-from memento.ledger.contract import Session
+from memento.ledger.contract import Transaction
 from memento.ledger.dialect import SKIP_IF_THERE, listed, one_of, one_of_numbers
 from memento.ledger.memories import NOT_ERASED
 from memento.ledger.rows import mapping_in
@@ -66,7 +66,7 @@ class Away(NamedTuple):
     places: set[str]
 
 
-def note(db: Session, docids: Iterable[int]) -> None:
+def note(db: Transaction, docids: Iterable[int]) -> None:
     """Store digests of the turns among rows that are about to be deleted. Inside a transaction."""
     which = listed(docids)
     gone: list[tuple[int, tuple[str, ...]]] = []
@@ -79,14 +79,14 @@ def note(db: Session, docids: Iterable[int]) -> None:
     put(db, gone)
 
 
-def put(db: Session, said: Sequence[tuple[int, tuple[str, ...]]]) -> None:
+def put(db: Transaction, said: Sequence[tuple[int, tuple[str, ...]]]) -> None:
     """Store digests of what is erased, each with its namespace. Inside a transaction."""
     key = namespaces.make(db) if said else b""
     query = f"INSERT INTO erased_turns (ns, turn) VALUES (?, ?) {SKIP_IF_THERE}"
     db.executemany(query, [(ns, _digest(key, *parts)) for ns, parts in said])
 
 
-def _states(db: Session, docids: str) -> Iterator[tuple[int, str, Told]]:
+def _states(db: Transaction, docids: str) -> Iterator[tuple[int, str, Told]]:
     """Yield row id, id and identity of each state of the turns among some rows."""
     turn = f"docid {one_of_numbers('?1')} AND id >= '{TURN}' AND id < '{TURN}~'"
     query = (
@@ -103,7 +103,7 @@ def _states(db: Session, docids: str) -> Iterator[tuple[int, str, Told]]:
             yield docid, name, Told(said[SAID], after if isinstance(after, str) else None)
 
 
-def _nameless(db: Session, docids: str) -> Iterator[tuple[int, str, str]]:
+def _nameless(db: Transaction, docids: str) -> Iterator[tuple[int, str, str]]:
     """Yield row id, role and words of each state of the turns without a session and an id."""
     nameless = (
         f"docid {one_of_numbers()} AND session IS NULL AND role IS NOT NULL AND source_uri IS NULL"
@@ -118,7 +118,7 @@ def _nameless(db: Session, docids: str) -> Iterator[tuple[int, str, str]]:
         yield docid, str(role), worded(str(text))
 
 
-def away(db: Session, ns: int, turns: Mapping[str, Told]) -> Away:
+def away(db: Transaction, ns: int, turns: Mapping[str, Told]) -> Away:
     """Return which turns were erased or forgotten, given their ids and what identifies them now."""
     found = _erased(db, ns, turns)
     query = (
@@ -144,7 +144,7 @@ def _is_hidden(status: str) -> bool:
     return status == Status.FORGOTTEN.value
 
 
-def _hidden_last(db: Session, docids: Iterable[int]) -> Iterator[tuple[int, str]]:
+def _hidden_last(db: Transaction, docids: Iterable[int]) -> Iterator[tuple[int, str]]:
     """Yield row id and digest of what turns said when they were hidden, and did not say since."""
     query = (
         f"SELECT docid, status, earlier FROM versions WHERE docid {one_of_numbers()} AND docid IN"
@@ -158,12 +158,12 @@ def _hidden_last(db: Session, docids: Iterable[int]) -> Iterator[tuple[int, str]
     return (one for one, status in last.items() if _is_hidden(status))
 
 
-def erased(db: Session, ns: int, turns: Mapping[str, str]) -> set[str]:
+def erased(db: Transaction, ns: int, turns: Mapping[str, str]) -> set[str]:
     """Return the ids of erased turns; ``turns`` maps ids to the digests of what they say."""
     return _erased(db, ns, {name: Told(said) for name, said in turns.items()}).words
 
 
-def _erased(db: Session, ns: int, turns: Mapping[str, Told]) -> Away:
+def _erased(db: Transaction, ns: int, turns: Mapping[str, Told]) -> Away:
     words = noted(db, ns, [(name, told.said) for name, told in turns.items()])
     stood = [
         (name, told.said, told.after) for name, told in turns.items() if told.after is not None
@@ -171,7 +171,9 @@ def _erased(db: Session, ns: int, turns: Mapping[str, Told]) -> Away:
     return Away({name for name, *_ in words}, {name for name, *_ in noted(db, ns, stood)})
 
 
-def nameless_gone(db: Session, ns: int, turns: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
+def nameless_gone(
+    db: Transaction, ns: int, turns: Collection[tuple[str, str]]
+) -> set[tuple[str, str]]:
     """Return which turns (role, words) without session and id were erased or forgotten."""
     query = (
         f"SELECT docid FROM memories WHERE ns = ? AND status = '{Status.FORGOTTEN.value}'"
@@ -182,7 +184,7 @@ def nameless_gone(db: Session, ns: int, turns: Collection[tuple[str, str]]) -> s
     return forgotten.intersection(turns) | {*noted(db, ns, turns)}
 
 
-def noted(db: Session, ns: int, asked: Iterable[T]) -> list[T]:
+def noted(db: Transaction, ns: int, asked: Iterable[T]) -> list[T]:
     """Return those of ``asked`` whose digests are among those of what was erased."""
     key = namespaces.read(db)
     if key is None:
@@ -192,7 +194,7 @@ def noted(db: Session, ns: int, asked: Iterable[T]) -> list[T]:
     return [digests[turn] for (turn,) in db.execute(query, (ns, listed(digests)))]
 
 
-def kept(db: Session, ns: int, ids: Iterable[str]) -> dict[str, Kept]:
+def kept(db: Transaction, ns: int, ids: Iterable[str]) -> dict[str, Kept]:
     """Return the stored state of some turns, by id; those that are not stored are left out."""
     query = (
         "SELECT id, status, trust, metadata FROM memories"

@@ -17,7 +17,7 @@ from memento.base import layout
 from memento.base.clock import from_micros
 from memento.check import first_of
 from memento.errors import StoreUnusable
-from memento.ledger.contract import Session
+from memento.ledger.contract import Transaction
 from memento.ledger.dialect import SKIP_IF_THERE, or_replace
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.text.words import Columns, columns
@@ -127,23 +127,23 @@ COLUMNS = ", ".join(NAMES)
 HOLES = ", ".join("?" * len(NAMES))
 
 
-def select(db: Session, where: str, values: Sequence[Any] = ()) -> Iterator[Row]:
+def select(db: Transaction, where: str, values: Sequence[Any] = ()) -> Iterator[Row]:
     """Yield the memories of a query, given its end: conditions, order and limit."""
     found = db.execute(f"SELECT {COLUMNS} FROM memories WHERE {where}", values)
     return (Row(*one) for one in found)
 
 
-def first(db: Session, where: str, values: Sequence[Any]) -> Row | None:
+def first(db: Transaction, where: str, values: Sequence[Any]) -> Row | None:
     """Read the first memory of a query as in `select`; None if there is none."""
     return next(select(db, where, values), None)
 
 
-def column(db: Session, query: str, values: Sequence[Any] = ()) -> list[Any]:
+def column(db: Transaction, query: str, values: Sequence[Any] = ()) -> list[Any]:
     """Read the first column of all rows that a query finds."""
     return [found[0] for found in db.execute(query, values).fetchall()]
 
 
-def single(db: Session, query: str, values: Sequence[Any] = ()) -> Any:
+def single(db: Transaction, query: str, values: Sequence[Any] = ()) -> Any:
     """Read the first value of the first row that a query finds; None if it finds none."""
     found = db.execute(query, values).fetchone()
     return None if found is None else found[0]
@@ -476,11 +476,11 @@ class Table(Generic[R]):
         self._add = f"{insert} {SKIP_IF_THERE}"
         self._put = f"{insert} {or_replace(', '.join(key), *changed)}"
 
-    def put(self, db: Session, one: R) -> None:
+    def put(self, db: Transaction, one: R) -> None:
         """Write a row, new or changed. Inside a transaction."""
         db.execute(self._put, self.values(one))
 
-    def add(self, db: Session, one: R) -> bool:
+    def add(self, db: Transaction, one: R) -> bool:
         """Write a row unless its key exists; return whether it did so. Inside a transaction."""
         return db.execute(self._add, self.values(one)).rowcount > 0
 
@@ -494,15 +494,15 @@ class Table(Generic[R]):
         sound = not self._unsealed or isinstance(getattr(made, self._unsealed), int)
         return made if sound and self.values(made) == tuple(values) else None
 
-    def select(self, db: Session, rest: str = "", values: Sequence[Any] = ()) -> Iterator[R]:
+    def select(self, db: Transaction, rest: str = "", values: Sequence[Any] = ()) -> Iterator[R]:
         """Yield the sound rows of a ``SELECT``, given its end."""
         found = db.execute(f"{self.query} {rest}", tuple(values)).fetchall()
         return (one for one in map(self.whole, found) if one is not None)
 
-    def find(self, db: Session, rest: str, values: Sequence[Any]) -> R | None:
+    def find(self, db: Transaction, rest: str, values: Sequence[Any]) -> R | None:
         """Read the one row that fits; None if there is none, or if it is damaged."""
         return next(self.select(db, rest, values), None)
 
-    def damaged(self, db: Session) -> int:
+    def damaged(self, db: Transaction) -> int:
         """Count the rows that are not as they were written."""
         return sum(self.whole(values) is None for values in db.execute(self.query))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from memento.base.scopes import resolved
 from memento.ledger import erasure, memories
-from memento.ledger.contract import Session
+from memento.ledger.contract import Transaction
 from memento.ledger.erasure import Chosen
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Table, column
@@ -51,28 +51,28 @@ put, put_share = SCOPES.put, SHARES.add
 whole, whole_share = SCOPES.whole, SHARES.whole
 
 
-def find(db: Session, ns: int, path: str) -> Place | None:
+def find(db: Transaction, ns: int, path: str) -> Place | None:
     """Read a scope; None if nobody named or merged it."""
     return SCOPES.find(db, "WHERE ns = ? AND path = ?", (ns, path))
 
 
-def every(db: Session, ns: int) -> list[Place]:
+def every(db: Transaction, ns: int) -> list[Place]:
     """Read the scopes of a namespace that have a row, in order of their paths."""
     return list(SCOPES.select(db, "WHERE ns = ? ORDER BY path", (ns,)))
 
 
-def merges(db: Session, ns: int) -> dict[str, str]:
+def merges(db: Transaction, ns: int) -> dict[str, str]:
     """Return the merged scopes of a namespace, each with the scope that it was merged into."""
     merged = SCOPES.select(db, "WHERE ns = ? AND merged_into IS NOT NULL", (ns,))
     return {one.path: one.merged_into for one in merged if one.merged_into is not None}
 
 
-def present(db: Session, ns: int, path: str) -> str:
+def present(db: Transaction, ns: int, path: str) -> str:
     """Return the scope that a scope belongs to now: itself, unless it was merged."""
     return resolved(path, merges(db, ns)) if path else path
 
 
-def redirected(db: Session, ns: int, filters: Filters) -> Filters:
+def redirected(db: Transaction, ns: int, filters: Filters) -> Filters:
     """Return filters in which merged scopes are replaced by those that they were merged into."""
     known = merges(db, ns) if filters.scopes or filters.within else {}
     if not known:
@@ -84,18 +84,18 @@ def redirected(db: Session, ns: int, filters: Filters) -> Filters:
     )
 
 
-def drop_share(db: Session, ns: int, scope: str, other: int) -> bool:
+def drop_share(db: Transaction, ns: int, scope: str, other: int) -> bool:
     """Remove a share; return whether there was one. Inside a transaction."""
     query = "DELETE FROM shares WHERE ns = ? AND scope = ? AND other = ?"
     return db.execute(query, (ns, scope, other)).rowcount > 0
 
 
-def shares_of(db: Session, ns: int) -> list[Share]:
+def shares_of(db: Transaction, ns: int) -> list[Share]:
     """Read the shares by which a namespace shows memories to others."""
     return list(SHARES.select(db, "WHERE ns = ? ORDER BY scope, other", (ns,)))
 
 
-def shown_to(db: Session, ns: int) -> list[Share]:
+def shown_to(db: Transaction, ns: int) -> list[Share]:
     """Read the shares by which others show memories to a namespace."""
     return list(SHARES.select(db, "WHERE other = ? ORDER BY ns, scope", (ns,)))
 
@@ -108,7 +108,7 @@ def by_owner(shares: Iterable[Share]) -> Mapping[int, tuple[str, ...]]:
     return {ns: tuple(scopes) for ns, scopes in sorted(found.items())}
 
 
-def drop(db: Session, ns: int, what: Chosen) -> dict[str, int]:
+def drop(db: Transaction, ns: int, what: Chosen) -> dict[str, int]:
     """Remove the scopes and shares of a namespace if everything of it is erased.
 
     Shares with it go too, since a later namespace with the same labels is another one. Returns how
@@ -124,7 +124,7 @@ def drop(db: Session, ns: int, what: Chosen) -> dict[str, int]:
     return counts
 
 
-def set_back_to(db: Session, moment: int) -> None:
+def set_back_to(db: Transaction, moment: int) -> None:
     """Undo what happened to scopes after a moment, microseconds.
 
     A share that was withdrawn since stays withdrawn, and a scope that was unmerged since is not
@@ -136,13 +136,13 @@ def set_back_to(db: Session, moment: int) -> None:
         put(db, replace(one, merged_at=None, merged_into=None, merges="[]"))
 
 
-def used(db: Session, ns: int) -> set[str]:
+def used(db: Transaction, ns: int) -> set[str]:
     """Return the scopes of a namespace's memories, regardless of their status."""
     query = f"SELECT DISTINCT scope FROM memories WHERE ns = ? AND {memories.NOT_ERASED}"
     return {scope for scope in column(db, query, (ns,)) if isinstance(scope, str) and scope}
 
 
-def below(db: Session, ns: int, scope: str) -> list[int]:
+def below(db: Transaction, ns: int, scope: str) -> list[int]:
     """Return the row ids of the memories at a scope or below it, of any status, in order."""
     query = (
         f"SELECT docid FROM memories WHERE ns = ? AND {memories.NOT_ERASED}"

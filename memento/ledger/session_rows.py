@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from memento.ledger import erasure, loop_rows
-from memento.ledger.contract import Session
+from memento.ledger.contract import Transaction
 from memento.ledger.erasure import Chosen
 from memento.ledger.rows import Table
 from memento.ledger.schema import SEQ_MASK
@@ -64,12 +64,12 @@ put = SESSIONS.put
 whole, whole_checkpoint = SESSIONS.whole, CHECKPOINTS.whole
 
 
-def find(db: Session, ns: int, session: str) -> Begun | None:
+def find(db: Transaction, ns: int, session: str) -> Begun | None:
     """Read a session; None if nobody began it."""
     return SESSIONS.find(db, "WHERE ns = ? AND id = ?", (ns, session))
 
 
-def newest(db: Session, ns: int, *, open_only: bool = False) -> Iterator[Begun]:
+def newest(db: Transaction, ns: int, *, open_only: bool = False) -> Iterator[Begun]:
     """Yield the sessions of a namespace, the one written to last first, each read lazily."""
     ended = " AND ended IS NULL" if open_only else ""
     query = f"SELECT id FROM sessions WHERE ns = ?{ended} ORDER BY touched DESC, id"
@@ -77,14 +77,14 @@ def newest(db: Session, ns: int, *, open_only: bool = False) -> Iterator[Begun]:
     yield from (one for (name,) in names if (one := find(db, ns, name)) is not None)
 
 
-def touch(db: Session, ns: int, sessions: Iterable[str], now: int) -> None:
+def touch(db: Transaction, ns: int, sessions: Iterable[str], now: int) -> None:
     """Note that sessions were written to, if they have a row. In a transaction."""
     query = "UPDATE sessions SET touched = ? WHERE ns = ? AND id = ? AND touched < ?"
     for session in sessions:
         db.execute(query, (now, ns, session, now - MOVED))
 
 
-def put_checkpoint(db: Session, one: Noted, keep: int) -> Noted:
+def put_checkpoint(db: Transaction, one: Noted, keep: int) -> Noted:
     """Write a checkpoint under the next number of its session, and keep only the newest ones."""
     query = "SELECT coalesce(max(number), 0) + 1 FROM checkpoints WHERE ns = ? AND session = ?"
     (number,) = db.execute(query, (one.ns, one.session)).fetchone()
@@ -98,20 +98,20 @@ def put_checkpoint(db: Session, one: Noted, keep: int) -> Noted:
 insert_checkpoint = CHECKPOINTS.add
 
 
-def checkpoints(db: Session, ns: int, session: str, limit: int) -> list[Noted]:
+def checkpoints(db: Transaction, ns: int, session: str, limit: int) -> list[Noted]:
     """Read checkpoints of a session, the newest first."""
     rest = "WHERE ns = ? AND session = ? ORDER BY number DESC LIMIT ?"
     return list(CHECKPOINTS.select(db, rest, (ns, session, limit)))
 
 
-def seq_at(db: Session, ns: int, session: str, moment: int) -> int:
+def seq_at(db: Transaction, ns: int, session: str, moment: int) -> int:
     """Return the number of the newest memory of a session stored by a moment; 0 if none."""
     query = "SELECT max(docid) FROM memories WHERE ns = ? AND session = ? AND created_at <= ?"
     (newest_of_them,) = db.execute(query, (ns, session, moment)).fetchone()
     return (newest_of_them or 0) & SEQ_MASK
 
 
-def drop(db: Session, ns: int, what: Chosen) -> dict[str, int]:
+def drop(db: Transaction, ns: int, what: Chosen) -> dict[str, int]:
     """Remove the sessions that are erased with their memories; return how many rows, by table.
 
     No open turn keeps the name of an erased session. No other session keeps the fixed part of its
@@ -132,7 +132,7 @@ def drop(db: Session, ns: int, what: Chosen) -> dict[str, int]:
     return counts
 
 
-def set_back_to(db: Session, moment: int) -> None:
+def set_back_to(db: Transaction, moment: int) -> None:
     """Undo what happened to sessions after a moment; clear their owners and fixed policies."""
     for table, column in (("sessions", "started"), ("checkpoints", "at")):
         db.execute(f"DELETE FROM {table} WHERE {column} > ?", (moment,))

@@ -9,7 +9,7 @@ from typing import Any
 
 from memento.base.clock import DAY
 from memento.ledger import memories, rows
-from memento.ledger.contract import Session
+from memento.ledger.contract import Transaction
 from memento.ledger.dialect import or_replace
 from memento.ledger.rows import Row, column, docid_range, select, single, strings_in
 from memento.status import sql
@@ -31,7 +31,7 @@ class Lease:
     state: dict[str, Any]
 
 
-def lease(db: Session, ns: int) -> Lease:
+def lease(db: Transaction, ns: int) -> Lease:
     """Read the row of a namespace; an empty one if it never slept, or the row is damaged."""
     query = "SELECT owner, until, state FROM sleeps WHERE ns = ?"
     found = db.execute(query, (ns,)).fetchone()
@@ -40,18 +40,18 @@ def lease(db: Session, ns: int) -> Lease:
     return Lease(found[0], found[1], rows.mapping_in(found[2]))
 
 
-def keep(db: Session, ns: int, one: Lease) -> None:
+def keep(db: Transaction, ns: int, one: Lease) -> None:
     """Write the row of a namespace."""
     db.execute(_PUT, (ns, one.owner, one.until, json.dumps(one.state)))
 
 
-def count_active(db: Session, ns: int) -> int:
+def count_active(db: Transaction, ns: int) -> int:
     """Count the memories of a namespace that are found by default."""
     query = f"SELECT count(*) FROM memories WHERE docid BETWEEN ? AND ? AND {_FOUND}"
     return int(single(db, query, docid_range(ns)))
 
 
-def active(db: Session, ns: int, *, tiers: Sequence[str] = ()) -> Iterator[Row]:
+def active(db: Transaction, ns: int, *, tiers: Sequence[str] = ()) -> Iterator[Row]:
     """Yield the active memories, of some tiers, that are neither pinned nor locked, in order."""
     where = f"docid BETWEEN ? AND ? AND {_FOUND} AND pinned = 0 AND {memories.NOT_ERASED}"
     if tiers:
@@ -59,13 +59,13 @@ def active(db: Session, ns: int, *, tiers: Sequence[str] = ()) -> Iterator[Row]:
     return select(db, f"{where} ORDER BY docid", (*docid_range(ns), *tiers))
 
 
-def replayed_since(db: Session, ns: int, moment: int) -> set[int]:
+def replayed_since(db: Transaction, ns: int, moment: int) -> set[int]:
     """Return the row ids of the memories that were replayed since a moment, microseconds."""
     query = f"SELECT docid FROM events WHERE ns = ? AND kind = '{Event.REPLAYED}' AND at >= ?"
     return set(column(db, query, (ns, moment)))
 
 
-def daily(db: Session, ns: int, kinds: Sequence[str], since: int) -> dict[int, int]:
+def daily(db: Transaction, ns: int, kinds: Sequence[str], since: int) -> dict[int, int]:
     """Count the events of some kinds by day, in days since 1970, from a moment on."""
     marks = ", ".join("?" * len(kinds))
     query = (
@@ -75,7 +75,7 @@ def daily(db: Session, ns: int, kinds: Sequence[str], since: int) -> dict[int, i
     return dict(db.execute(query, (ns, since, *kinds)).fetchall())
 
 
-def arrivals(db: Session, ns: int, since: int) -> dict[int, int]:
+def arrivals(db: Transaction, ns: int, since: int) -> dict[int, int]:
     """Count the memories that were added by day, in days since 1970, from a moment on."""
     query = (
         f"SELECT created_at / {DAY}, count(*) FROM memories WHERE docid BETWEEN ? AND ?"
@@ -84,7 +84,7 @@ def arrivals(db: Session, ns: int, since: int) -> dict[int, int]:
     return dict(db.execute(query, (*docid_range(ns), since)).fetchall())
 
 
-def parents_of_articles(db: Session, ns: int) -> set[str]:
+def parents_of_articles(db: Transaction, ns: int) -> set[str]:
     """Return the ids of the memories that an active article was made of."""
     query = (
         f"SELECT source_parents FROM memories WHERE ns = ? AND source_parents <> '[]' AND {_FOUND}"

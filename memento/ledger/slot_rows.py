@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from memento.ledger.contract import Session
+from memento.ledger.contract import Transaction
 from memento.ledger.dialect import number_of, without_index
 from memento.ledger.memories import NOT_ERASED
 from memento.ledger.rows import Row, first, is_sound, select, single
@@ -26,24 +26,24 @@ Slot: TypeAlias = tuple[str | None, str]
 """Key and scope."""
 
 
-def holders(db: Session, ns: int, slot: Slot) -> Iterator[Row]:
+def holders(db: Transaction, ns: int, slot: Slot) -> Iterator[Row]:
     """Yield the active memories that fill a slot, newest first, even if they do not hold now."""
     return select(db, f"{_IN_SLOT} AND {_HOLDS_SLOT} ORDER BY docid DESC", (ns, *slot))
 
 
-def holder(db: Session, row: Row) -> Row | None:
+def holder(db: Transaction, row: Row) -> Row | None:
     """Return the active memory that fills the same slot as ``row``, if there is another."""
     found = holders(db, row.ns, (row.key, row.scope))
     return next((other for other in found if other.docid != row.docid), None)
 
 
-def holder_of(db: Session, ns: int, slot: Slot) -> Row | None:
+def holder_of(db: Transaction, ns: int, slot: Slot) -> Row | None:
     """Return the newest active memory that fills a slot, even if it does not hold now."""
     return next(holders(db, ns, slot), None)
 
 
 def value_at(
-    db: Session, ns: int, slot: Slot, moment: int, *, now: int, present: bool
+    db: Transaction, ns: int, slot: Slot, moment: int, *, now: int, present: bool
 ) -> Row | None:
     """Return the value of a slot at a moment, microseconds; it may be damaged.
 
@@ -60,7 +60,7 @@ def value_at(
     )
 
 
-def values(db: Session, ns: int, slot: Slot, now: int) -> list[Row]:
+def values(db: Transaction, ns: int, slot: Slot, now: int) -> list[Row]:
     """Return the values of a slot, present, past and planned, by the time at which they begin.
 
     Expired ones are left out, damaged ones are not.
@@ -69,7 +69,7 @@ def values(db: Session, ns: int, slot: Slot, now: int) -> list[Row]:
     return list(select(db, where, (ns, *slot, now)))
 
 
-def held_before(db: Session, ns: int, slot: Slot, now: int) -> Iterator[Row]:
+def held_before(db: Transaction, ns: int, slot: Slot, now: int) -> Iterator[Row]:
     """Yield the past values of a slot that have held, the newest first; some may be damaged."""
     return select(
         db,
@@ -80,23 +80,23 @@ def held_before(db: Session, ns: int, slot: Slot, now: int) -> Iterator[Row]:
     )
 
 
-def value_before(db: Session, row: Row) -> Row | None:
+def value_before(db: Transaction, row: Row) -> Row | None:
     """Return the other value of a slot, present or past, that began last, at or before this one."""
     return next(_others(db, row, "valid_from <= ?", "valid_from DESC, docid DESC"), None)
 
 
-def value_after(db: Session, row: Row, until: int | None = None) -> Row | None:
+def value_after(db: Transaction, row: Row, until: int | None = None) -> Row | None:
     """Return the other value of a slot, present or past, that begins next, by ``until``."""
     limit = "" if until is None else f" AND valid_from <= {until:d}"
     return next(_others(db, row, f"valid_from > ?{limit}", "valid_from, docid"), None)
 
 
-def values_from(db: Session, row: Row) -> list[Row]:
+def values_from(db: Transaction, row: Row) -> list[Row]:
     """Return the other values of a slot that begin when this one does or later, in order."""
     return list(_others(db, row, "valid_from >= ?", "valid_from, docid"))
 
 
-def _others(db: Session, row: Row, begun: str, order: str) -> Iterator[Row]:
+def _others(db: Transaction, row: Row, begun: str, order: str) -> Iterator[Row]:
     """Yield the other values of a slot that hold at any moment; damaged ones are skipped."""
     found = select(
         db,
@@ -106,7 +106,7 @@ def _others(db: Session, row: Row, begun: str, order: str) -> Iterator[Row]:
     return filter(is_sound, found)
 
 
-def replaced_by(db: Session, row: Row) -> list[Row]:
+def replaced_by(db: Transaction, row: Row) -> list[Row]:
     """Return the memories that a memory superseded, in order of arrival."""
     where = (
         f"{without_index('ns')} = ? AND superseded_by = ? AND docid IN"
@@ -116,7 +116,7 @@ def replaced_by(db: Session, row: Row) -> list[Row]:
     return list(select(db, where, (row.ns, row.id, row.docid)))
 
 
-def held_until(db: Session, row: Row) -> int | None:
+def held_until(db: Transaction, row: Row) -> int | None:
     """Return until when a memory would hold had it not been superseded; None for no end."""
     query = (
         f"SELECT {number_of('earlier', 'valid_until')} FROM versions WHERE docid = ?"

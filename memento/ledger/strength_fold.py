@@ -39,7 +39,7 @@ from memento.dynamics.fold import (
 from memento.dynamics.formulas import RATES
 from memento.dynamics.settings import Dynamics
 from memento.ledger import co_use, learnt_weights, memories, meta, usage_events
-from memento.ledger.contract import Session
+from memento.ledger.contract import Transaction
 from memento.ledger.dialect import listed, one_of_numbers, or_replace
 from memento.ledger.rows import Row, column, docid_range, first, is_sound, lock_of, select, single
 from memento.ledger.schema import SEQ_BITS
@@ -116,7 +116,7 @@ class Calendar:
 class _Fold:
     """The fold of one bite, with the calendars that it read and extended."""
 
-    db: Session
+    db: Transaction
     config: Dynamics
     calendars: dict[int, Calendar] = field(default_factory=dict)
 
@@ -173,7 +173,7 @@ def feels(row: Row) -> bool:
 
 
 def look(
-    db: Session, row: Row, now: int, config: Dynamics
+    db: Transaction, row: Row, now: int, config: Dynamics
 ) -> tuple[State, Standing, list[Happening]]:
     """Read the state, standing and verdicts of a memory at a moment, microseconds.
 
@@ -206,25 +206,25 @@ def _present(fold: _Fold, row: Row) -> State | None:
     return fold.onto(None, row, usage_events.of_memory(fold.db, row, 0, None))
 
 
-def calendar_of(db: Session, ns: int) -> Calendar:
+def calendar_of(db: Transaction, ns: int) -> Calendar:
     """Return the days on which a namespace was used, as far as the log is folded."""
     days = meta.get_json(db, f"{_DAYS}{ns}")
     sound = isinstance(days, list) and all(isinstance(day, int) for day in days)
     return Calendar(sorted(days) if sound else [])
 
 
-def states_of(db: Session, docids: Sequence[int]) -> dict[int, State]:
+def states_of(db: Transaction, docids: Sequence[int]) -> dict[int, State]:
     """Return the folded states of memories by row id; those without events are left out."""
     return _load(db, docids)[0]
 
 
-def used(db: Session, ns: int) -> set[int]:
+def used(db: Transaction, ns: int) -> set[int]:
     """Return the row ids of the memories of a namespace with a use that was counted."""
     query = "SELECT docid FROM dynamics WHERE docid BETWEEN ? AND ? AND uses > 0"
     return set(column(db, query, docid_range(ns)))
 
 
-def behind(db: Session, config: Dynamics, *, takes_over: bool = True) -> bool:
+def behind(db: Transaction, config: Dynamics, *, takes_over: bool = True) -> bool:
     """Return whether there is anything to fold; see ``Fold.is_behind``."""
     event, rules = _FOLD.place(db)
     if event and rules != _rules(config):
@@ -233,7 +233,7 @@ def behind(db: Session, config: Dynamics, *, takes_over: bool = True) -> bool:
     return usage_events.newest(db) > event or bool(single(db, query))
 
 
-def waiting(db: Session, config: Dynamics) -> int:
+def waiting(db: Transaction, config: Dynamics) -> int:
     """Count the events and stale rows that the next folds will take; all, if settings changed."""
     event, rules = _FOLD.place(db)
     query = (
@@ -244,7 +244,7 @@ def waiting(db: Session, config: Dynamics) -> int:
     return int(single(db, query, (since,)))
 
 
-def catch_up(db: Session, config: Dynamics, most: int = BITE) -> bool:
+def catch_up(db: Transaction, config: Dynamics, most: int = BITE) -> bool:
     """Fold the next events, and a few stale rows; return whether there may be more."""
     rules, (event, known) = _rules(config), _FOLD.place(db)
     if known != rules:
@@ -268,7 +268,7 @@ def catch_up(db: Session, config: Dynamics, most: int = BITE) -> bool:
     return count == most or len(stale) == AGAIN
 
 
-def differing(db: Session, config: Dynamics, sample: int) -> list[int]:
+def differing(db: Transaction, config: Dynamics, sample: int) -> list[int]:
     """Fold the memories used last again; return the row ids of those whose stored state differs."""
     event, rules = _FOLD.place(db)
     if rules != _rules(config):
@@ -286,7 +286,7 @@ def differing(db: Session, config: Dynamics, sample: int) -> list[int]:
     return wrong
 
 
-def forget_all(db: Session) -> None:
+def forget_all(db: Transaction) -> None:
     """Drop everything that was folded from the events; the events remain."""
     drop_rows(db)
     meta.drop_below(db, _DAYS)
@@ -294,7 +294,7 @@ def forget_all(db: Session) -> None:
     co_use.forget_all(db)
 
 
-def fold_again(db: Session, docid: int) -> None:
+def fold_again(db: Transaction, docid: int) -> None:
     """Note that a memory is to be folded again from the start, whether or not it has a row.
 
     For a change of its lock: events that had no effect while it was locked made no row.
@@ -303,14 +303,14 @@ def fold_again(db: Session, docid: int) -> None:
     db.execute(_PUT, (docid, 1, 0, *nothing.values()))
 
 
-def drop_rows(db: Session) -> None:
+def drop_rows(db: Transaction) -> None:
     """Drop every row, to be folded again; the days on which the store was used remain."""
     if db.execute("DELETE FROM dynamics").rowcount:
         usage_events.dropped(db)
     meta.drop(db, _FOLD.name)
 
 
-def events_went(db: Session) -> None:
+def events_went(db: Transaction) -> None:
     """Note that events were deleted; see ``Fold.step_back``."""
     for fold in (_FOLD, learnt_weights.FOLD, co_use.FOLD):
         fold.step_back(db, usage_events.newest(db))
@@ -362,7 +362,7 @@ def _about(fold: _Fold, found: Iterable[Happening]) -> Iterator[tuple[Happening,
             yield happened, happened.docid, happened.rank
 
 
-def _load(db: Session, docids: Sequence[int]) -> tuple[dict[int, State], set[int]]:
+def _load(db: Transaction, docids: Sequence[int]) -> tuple[dict[int, State], set[int]]:
     """Return the states of memories by row id, and which rows are stale or damaged."""
     found: dict[int, State] = {}
     spoilt: set[int] = set()
@@ -395,7 +395,7 @@ def sums_in(blob: object) -> tuple[float, ...] | None:
     return _SUMS.unpack(blob) if len(blob) == _SUMS.size else None
 
 
-def _store(db: Session, docid: int, state: State | None) -> None:
+def _store(db: Transaction, docid: int, state: State | None) -> None:
     """Write the state of a memory; None deletes it."""
     if state is None:
         if db.execute("DELETE FROM dynamics WHERE docid = ?", (docid,)).rowcount:

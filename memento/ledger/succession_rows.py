@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from memento.ledger import meta
-from memento.ledger.contract import Session
+from memento.ledger.contract import Transaction
 from memento.ledger.dialect import SKIP_IF_THERE
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 
@@ -18,7 +18,7 @@ Place = tuple[int, int]
 """The stamp of a vector and the row id of its memory."""
 
 
-def place(db: Session, ns: int) -> Place:
+def place(db: Transaction, ns: int) -> Place:
     """Return up to where the vectors of a namespace were compared."""
     match meta.get_json(db, f"{_CURSOR}{ns}"):
         case [int(stamp), int(docid)]:
@@ -26,7 +26,7 @@ def place(db: Session, ns: int) -> Place:
     return 0, 0
 
 
-def waiting(db: Session, ns: int, most: int) -> list[Place]:
+def waiting(db: Transaction, ns: int, most: int) -> list[Place]:
     """Return the places of the newest vectors that were not compared yet, oldest first."""
     stamp, docid = place(db, ns)
     query = (
@@ -36,7 +36,7 @@ def waiting(db: Session, ns: int, most: int) -> list[Place]:
     return db.execute(query, (ns, stamp, docid, most)).fetchall()[::-1]
 
 
-def note(db: Session, ns: int, found: Iterable[tuple[int, Iterable[int]]], done: Place) -> None:
+def note(db: Transaction, ns: int, found: Iterable[tuple[int, Iterable[int]]], done: Place) -> None:
     """Store what some memories change, each with the earlier ones, and up to where was compared.
 
     It takes the place of what was noted that they change. What was noted to change them stays: it
@@ -49,7 +49,7 @@ def note(db: Session, ns: int, found: Iterable[tuple[int, Iterable[int]]], done:
     meta.put(db, f"{_CURSOR}{ns}", f"[{done[0]}, {done[1]}]")
 
 
-def drop(db: Session, docid: int) -> None:
+def drop(db: Transaction, docid: int) -> None:
     """Drop the pairs of a memory whose text has changed."""
     db.execute("DELETE FROM successions WHERE newer = ?1 OR older = ?1", (docid,))
 
@@ -58,7 +58,7 @@ MOST_READ = 500
 """Maximum number of pairs in a namespace that a query looks at."""
 
 
-def pairs(db: Session, ns: int, most: int = MOST_READ) -> list[tuple[int, int]]:
+def pairs(db: Transaction, ns: int, most: int = MOST_READ) -> list[tuple[int, int]]:
     """Return the pairs (earlier, later) of which the later changes the earlier, newest first."""
     which = "older BETWEEN ? AND ? ORDER BY older DESC LIMIT ?"
     query, low = f"SELECT older, newer FROM successions WHERE {which}", ns << SEQ_BITS

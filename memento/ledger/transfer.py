@@ -9,7 +9,7 @@ from typing import Any
 
 from memento.errors import IdConflict
 from memento.ledger import claim_rows, memories, meta, vectors
-from memento.ledger.contract import Session
+from memento.ledger.contract import Transaction
 from memento.ledger.dialect import number_of
 from memento.ledger.links import CONFLICTS, link
 from memento.ledger.rows import STATE, Row, State, docid_range, is_changed, select, single
@@ -22,12 +22,12 @@ log = logging.getLogger("memento.ledger.transfer")
 _INDEXED = having("in_index")
 
 
-def rows(db: Session, ns: int) -> Iterator[Row]:
+def rows(db: Transaction, ns: int) -> Iterator[Row]:
     """Read every memory of a namespace, regardless of its status, in order of arrival."""
     return select(db, "docid BETWEEN ? AND ? ORDER BY docid", docid_range(ns))
 
 
-def vector(db: Session, docid: int, model: int) -> bytes | None:
+def vector(db: Transaction, docid: int, model: int) -> bytes | None:
     """Read the vector of a memory, unless it has none of this embedder or needs a new one."""
     query = (
         "SELECT vector FROM embeddings WHERE docid = ?1 AND model = ?2 AND NOT EXISTS"
@@ -37,7 +37,7 @@ def vector(db: Session, docid: int, model: int) -> bytes | None:
     return None if found is None else bytes(found)
 
 
-def links(db: Session, ns: int) -> Iterator[tuple[str, str, str, float]]:
+def links(db: Transaction, ns: int) -> Iterator[tuple[str, str, str, float]]:
     """Read the links of a namespace: from, to, relation, weight; damaged ones are left out.
 
     So are conflicts that were found in a text that has changed and was not compared again: the
@@ -59,7 +59,7 @@ def links(db: Session, ns: int) -> Iterator[tuple[str, str, str, float]]:
     _warn(garbled, "links")
 
 
-def events(db: Session, ns: int) -> Iterator[tuple[int, str, str | None, str | None]]:
+def events(db: Transaction, ns: int) -> Iterator[tuple[int, str, str | None, str | None]]:
     """Read the events of a namespace in order: moment, kind, id of the memory, detail as JSON."""
     found = db.execute(
         "SELECT events.ns, at, events.kind, events.docid, detail, seal, memories.id FROM events"
@@ -80,7 +80,7 @@ def _warn(garbled: int, what: str) -> None:
         log.warning("%d damaged %s were left out; run `memento doctor`", garbled, what)
 
 
-def known(db: Session, ns: int, row: Row) -> int | None:
+def known(db: Transaction, ns: int, row: Row) -> int | None:
     """Find an imported memory that is stored already, even if changed, or raise ``IdConflict``."""
     found = db.execute(
         "SELECT docid, created_at = ?3 OR content_hash = ?4 FROM memories"
@@ -97,7 +97,7 @@ def known(db: Session, ns: int, row: Row) -> int | None:
     return int(docid)
 
 
-def begin_import(db: Session, name: str, namespaces: Iterable[int]) -> dict[int, int]:
+def begin_import(db: Transaction, name: str, namespaces: Iterable[int]) -> dict[int, int]:
     """Note that an import begins, or read the note if it was interrupted before.
 
     Its name is the same for the same file into the same namespaces. Returns the newest revision of
@@ -111,26 +111,26 @@ def begin_import(db: Session, name: str, namespaces: Iterable[int]) -> dict[int,
     return began
 
 
-def imported_to(db: Session, name: str) -> int | None:
+def imported_to(db: Transaction, name: str) -> int | None:
     """Return the last line of an import that is stored; None if all is, and its note is gone."""
     noted = meta.get_json(db, name)
     return None if noted is None else int(noted["line"])
 
 
-def note_imported(db: Session, name: str, line: int) -> None:
+def note_imported(db: Transaction, name: str, line: int) -> None:
     """Note the last line that is stored, unless somebody else has noted a later one."""
     noted = meta.get_json(db, name)
     if noted is not None and noted["line"] < line:
         meta.put(db, name, json.dumps(noted | {"line": line}))
 
 
-def end_import(db: Session, name: str) -> None:
+def end_import(db: Transaction, name: str) -> None:
     """Delete the note of an import that is complete."""
     meta.drop(db, name)
 
 
 def put(
-    db: Session,
+    db: Transaction,
     ns: int,
     arrivals: Sequence[tuple[Row, Columns, Sequence[State], bytes | None]],
     model: int | None,
@@ -153,7 +153,7 @@ def put(
             db.execute("DELETE FROM backlog WHERE docid = ?", (row.docid,))
 
 
-def _put_vector(db: Session, row: Row, blob: bytes, model: int) -> None:
+def _put_vector(db: Transaction, row: Row, blob: bytes, model: int) -> None:
     values = (row.docid, model, vectors.next_stamp(db), blob)
     db.execute("INSERT INTO embeddings (docid, model, stamp, vector) VALUES (?, ?, ?, ?)", values)
     db.execute("DELETE FROM backlog WHERE docid = ?", (row.docid,))
@@ -161,7 +161,7 @@ def _put_vector(db: Session, row: Row, blob: bytes, model: int) -> None:
         db.execute("INSERT INTO backlog VALUES (?, ?, 'index')", (row.docid, row.rev))
 
 
-def put_link(db: Session, ns: int, ends: tuple[str, str], relation: str, weight: float) -> bool:
+def put_link(db: Transaction, ns: int, ends: tuple[str, str], relation: str, weight: float) -> bool:
     """Link two memories unless that link exists; return whether a link was made."""
     docids = memories.docids_of(db, ns, ends)
     if set(ends) - docids.keys():
@@ -170,7 +170,7 @@ def put_link(db: Session, ns: int, ends: tuple[str, str], relation: str, weight:
 
 
 def put_event(
-    db: Session,
+    db: Transaction,
     ns: int,
     at: int,
     kind: str,

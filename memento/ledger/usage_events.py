@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from memento.dynamics.fold import SAID, VERDICTS
 from memento.ledger import meta, namespaces
 from memento.ledger.changes import CHANGE
-from memento.ledger.contract import Session
+from memento.ledger.contract import Transaction
 from memento.ledger.dialect import EVERY, contains
 from memento.ledger.links import RESOLVED, between
 from memento.ledger.rows import Row, docid_range, is_changed, mapping_in, single
@@ -177,7 +177,7 @@ def standing_ones(found: Sequence[Happening]) -> Iterator[Happening]:
     yield from reversed(standing)
 
 
-def written_by(db: Session, ns: int, changes: Mapping[int, int]) -> list[Happening]:
+def written_by(db: Transaction, ns: int, changes: Mapping[int, int]) -> list[Happening]:
     """Read the events that changes wrote and that undo takes back, in order.
 
     ``changes`` maps numbers to moments: an imported event may name a change of another store, but
@@ -196,18 +196,20 @@ def written_by(db: Session, ns: int, changes: Mapping[int, int]) -> list[Happeni
     return [one for one in found if one.change and changes.get(one.change) == one.at]
 
 
-def _read(db: Session, where: str, values: Sequence[Any], order: str = "event") -> list[Happening]:
+def _read(
+    db: Transaction, where: str, values: Sequence[Any], order: str = "event"
+) -> list[Happening]:
     """Read the sound events that fit, in order."""
     query = f"SELECT {_EVENT} FROM events WHERE {where} ORDER BY {order}"
     return list(sound_ones(db.execute(query, values).fetchall()))
 
 
-def told_of(db: Session, docid: int) -> list[Happening]:
+def told_of(db: Transaction, docid: int) -> list[Happening]:
     """Read the verdicts on a memory, its repeats and what else matters here, in order."""
     return _read(db, _TOLD, (docid, 0, LAST))
 
 
-def were_settled(db: Session, one: int, other: int) -> tuple[bool, bool]:
+def were_settled(db: Transaction, one: int, other: int) -> tuple[bool, bool]:
     """Return whether a person settled a pair, and whether one of them ever got a verdict.
 
     A verdict counts even if it was taken back.
@@ -216,29 +218,29 @@ def were_settled(db: Session, one: int, other: int) -> tuple[bool, bool]:
     return bool(settled), bool(judged)
 
 
-def told_lately(db: Session, docid: int, since: float) -> list[Happening]:
+def told_lately(db: Transaction, docid: int, since: float) -> list[Happening]:
     """Read what ``told_of`` reads, if later than a moment or a retraction, in order."""
     where = f"{_TOLD} AND (at > ? OR kind = '{Event.RETRACTED}')"
     return _read(db, where, (docid, 0, LAST, since))
 
 
-def of_kinds(db: Session, docid: int, kinds: Iterable[Event]) -> list[Happening]:
+def of_kinds(db: Transaction, docid: int, kinds: Iterable[Event]) -> list[Happening]:
     """Read the events of one memory that are of some kinds, in order."""
     return _read(db, f"docid = ? AND {_is_one_of(kinds)}", (docid,))
 
 
-def last_of(db: Session, docid: int, kind: str) -> int:
+def last_of(db: Transaction, docid: int, kind: str) -> int:
     """Return the number of the last event of a kind of one memory; 0 if there is none."""
     query = "SELECT coalesce(max(event), 0) FROM events WHERE docid = ? AND kind = ?"
     return int(single(db, query, (docid, kind)))
 
 
-def happening(db: Session, ns: int, event: int) -> Happening | None:
+def happening(db: Transaction, ns: int, event: int) -> Happening | None:
     """Read one event of a namespace; None if it has none of that number, or it is damaged."""
     return next(iter(_read(db, "event = ? AND ns = ?", (event, ns))), None)
 
 
-def alias(db: Session, one: Happening) -> int:
+def alias(db: Transaction, one: Happening) -> int:
     """Return the number by which a namespace knows an event.
 
     The numbers themselves count the events of all namespaces, and would tell how many others have.
@@ -246,7 +248,7 @@ def alias(db: Session, one: Happening) -> int:
     return _turned(db, one.ns, one.event, range(_TURNS))
 
 
-def by_alias(db: Session, ns: int, number: int) -> Happening | None:
+def by_alias(db: Transaction, ns: int, number: int) -> Happening | None:
     """Read the event that a namespace knows by a number; None if it is none, or damaged."""
     low, high = number & _HALF, number >> _HALF_BITS
     if high > _HALF:
@@ -255,7 +257,7 @@ def by_alias(db: Session, ns: int, number: int) -> Happening | None:
     return happening(db, ns, (event & _HALF) << _HALF_BITS | event >> _HALF_BITS)
 
 
-def _turned(db: Session, ns: int, number: int, turns: Iterable[int]) -> int:
+def _turned(db: Transaction, ns: int, number: int, turns: Iterable[int]) -> int:
     """Encipher a number of 48 bits with the secret of the store: a Feistel network."""
     key = namespaces.read(db) or b""
     high, low = number >> _HALF_BITS, number & _HALF
@@ -265,20 +267,20 @@ def _turned(db: Session, ns: int, number: int, turns: Iterable[int]) -> int:
     return high << _HALF_BITS | low
 
 
-def outcomes_after(db: Session, one: Happening, most: int) -> list[Happening]:
+def outcomes_after(db: Transaction, one: Happening, most: int) -> list[Happening]:
     """Read the outcomes with the moment and source of an event, among the next ``most`` events."""
     where = f"event > ? AND event <= ? AND ns = ? AND at = ? AND kind = '{Event.OUTCOME}'"
     found = _read(db, where, (one.event, one.event + most, one.ns, one.at))
     return [other for other in found if other.source == one.source]
 
 
-def verdicts(db: Session, ns: int, source: str) -> list[Happening]:
+def verdicts(db: Transaction, ns: int, source: str) -> list[Happening]:
     """Read all verdicts of a source in a namespace, in order, the retracted ones included."""
     found = _read(db, f"ns = ? AND docid IS NOT NULL AND {_is_one_of(sorted(SAID))}", (ns,))
     return [one for one in found if one.source == source]
 
 
-def of_memory(db: Session, row: Row, since: int, upto: int | None) -> list[Happening]:
+def of_memory(db: Transaction, row: Row, since: int, upto: int | None) -> list[Happening]:
     """Read the events of one memory after one event and up to another (None: all), in order."""
     last = LAST if upto is None else upto
     found = _read(db, _TOLD, (row.docid, since, last))
@@ -294,14 +296,16 @@ def sound_ones(found: Iterable[Sequence[Any]]) -> Iterator[Happening]:
             yield Happening(event, ns, at, kind, docid, mapping_in(detail))
 
 
-def after(db: Session, event: int, most: int) -> tuple[list[Happening], int, int]:
+def after(db: Transaction, event: int, most: int) -> tuple[list[Happening], int, int]:
     """Read the next events of the log: the sound ones, how many were read, the last number."""
     query = f"SELECT {_EVENT} FROM events WHERE event > ? ORDER BY event LIMIT ?"
     found = db.execute(query, (event, most)).fetchall()
     return list(sound_ones(found)), len(found), found[-1][0] if found else event
 
 
-def next_from(db: Session, ns: int, event: int, at: int, but: Collection[str]) -> Happening | None:
+def next_from(
+    db: Transaction, ns: int, event: int, at: int, but: Collection[str]
+) -> Happening | None:
     """Read the first sound event of a namespace from a moment on, after the event of a number.
 
     Events of the kinds in ``but`` are skipped.
@@ -317,7 +321,7 @@ def next_from(db: Session, ns: int, event: int, at: int, but: Collection[str]) -
     return None
 
 
-def is_doubted(db: Session, docid: int, by: object, since: int) -> bool:
+def is_doubted(db: Transaction, docid: int, by: object, since: int) -> bool:
     """Return whether a memory was doubted since a moment because of the memory ``by``, an id."""
     query = "SELECT detail FROM events WHERE docid = ? AND kind = ? AND at >= ?"
     found = db.execute(query, (docid, Event.DOUBTED, since))
@@ -334,18 +338,18 @@ class Fold(NamedTuple):
     name: str
     kinds: tuple[Event, ...] = ()
 
-    def place(self, db: Session) -> tuple[int, str]:
+    def place(self, db: Transaction) -> tuple[int, str]:
         """Return the last event and the rules; ``0, ""`` if nothing was folded."""
         match meta.get_json(db, self.name):
             case [int(event), str(rules)]:
                 return event, rules
         return 0, ""
 
-    def move(self, db: Session, event: int, rules: str) -> None:
+    def move(self, db: Transaction, event: int, rules: str) -> None:
         """Note up to which event the log is folded."""
         meta.put(db, self.name, json.dumps([event, rules]))
 
-    def is_behind(self, db: Session, rules: str, *, takes_over: bool) -> bool:
+    def is_behind(self, db: Transaction, rules: str, *, takes_over: bool) -> bool:
         """Return whether there is anything to fold.
 
         What was folded by other rules counts only if this process ``takes_over``: two processes
@@ -354,7 +358,7 @@ class Fold(NamedTuple):
         event, known = self.place(db)
         return takes_over if known not in ("", rules) else newest(db) > event
 
-    def step_back(self, db: Session, last: int) -> None:
+    def step_back(self, db: Transaction, last: int) -> None:
         """Note that no event after one is left: new ones may get the numbers of deleted ones."""
         event, rules = self.place(db)
         if last < event:
@@ -362,7 +366,7 @@ class Fold(NamedTuple):
 
     def told(
         self,
-        db: Session,
+        db: Transaction,
         since: int,
         upto: int,
         only: str = "",
@@ -377,7 +381,7 @@ class Fold(NamedTuple):
         return db.execute(query, (since, upto, *of, most)).fetchall()
 
     def next_bite(
-        self, db: Session, rules: str, most: int, forget: Callable[[Session], None]
+        self, db: Transaction, rules: str, most: int, forget: Callable[[Transaction], None]
     ) -> tuple[list[Happening], int, bool] | None:
         """Read the next events, first dropping what other rules folded; None at the end.
 
@@ -393,12 +397,12 @@ class Fold(NamedTuple):
         more = len(found) == most
         return list(sound_ones(found)), found[-1][0] if more else last, more
 
-    def standing(self, db: Session, ns: int, upto: int) -> list[Happening]:
+    def standing(self, db: Transaction, ns: int, upto: int) -> list[Happening]:
         """Return the events of a namespace that were not taken back, in order."""
         return list(standing_ones(list(sound_ones(self.told(db, 0, upto, "AND ns = ?", [ns])))))
 
 
-def newest(db: Session) -> int:
+def newest(db: Transaction) -> int:
     """Return the number of the newest event of the log; 0 if there is none."""
     return int(single(db, "SELECT coalesce(max(event), 0) FROM events"))
 
@@ -416,22 +420,22 @@ _SINCE = (
 )
 
 
-def next_stamp(db: Session) -> int:
+def next_stamp(db: Transaction) -> int:
     """Return the next stamp, for what is written now."""
     return int(single(db, _NEXT))
 
 
-def dropped(db: Session) -> None:
+def dropped(db: Transaction) -> None:
     """Note that rows were dropped, so that readers load all of them again."""
     meta.put(db, _DROPPED, next_stamp(db))
 
 
-def last_drop(db: Session) -> int:
+def last_drop(db: Transaction) -> int:
     """Return the stamp at which rows were last dropped; 0 if none ever were."""
     return meta.get_number(db, _DROPPED)
 
 
-def since(db: Session, ns: int, stamp: int) -> Iterator[Sequence[Any]]:
+def since(db: Transaction, ns: int, stamp: int) -> Iterator[Sequence[Any]]:
     """Yield the rows of a namespace that were written after a stamp; -1 for all of them.
 
     Each is: row id, moment, moment of the last use or None, stability, day, evidence for and

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from memento.ledger import erasure, memories, meta
-from memento.ledger.contract import Session
+from memento.ledger.contract import Transaction
 from memento.ledger.dialect import (
     SKIP_IF_THERE,
     differs,
@@ -87,13 +87,13 @@ class Place(NamedTuple):
     rev: int
 
 
-def embedder_id(db: Session, name: str, dim: int) -> int:
+def embedder_id(db: Transaction, name: str, dim: int) -> int:
     """Return the number of an embedder, adding it if it is new. Inside a transaction."""
     db.execute(f"INSERT INTO embedders (name, dim) VALUES (?, ?) {SKIP_IF_THERE}", (name, dim))
     return int(single(db, "SELECT model FROM embedders WHERE name = ? AND dim = ?", (name, dim)))
 
 
-def embedders(db: Session, ns: int) -> dict[str, int]:
+def embedders(db: Transaction, ns: int) -> dict[str, int]:
     """Count the stored vectors of a namespace by embedder, as ``name (dim)``."""
     query = (
         "SELECT name || ' (' || dim || ')', count(*) FROM embeddings JOIN embedders"
@@ -102,7 +102,7 @@ def embedders(db: Session, ns: int) -> dict[str, int]:
     return dict(db.execute(query, docid_range(ns)).fetchall())
 
 
-def working(db: Session, name: str, dim: int) -> tuple[str | None, int | None]:
+def working(db: Transaction, name: str, dim: int) -> tuple[str | None, int | None]:
     """Return the identity of the embedder this store works with, and the number of a named one.
 
     One statement, since every query asks.
@@ -115,7 +115,7 @@ def working(db: Session, name: str, dim: int) -> tuple[str | None, int | None]:
     return identity, model
 
 
-def retire(db: Session, model: int) -> None:
+def retire(db: Transaction, model: int) -> None:
     """Rename an embedder whose weights changed, with its vectors. Inside a transaction.
 
     The old vectors keep its number; the name is free for the new weights, which get another number.
@@ -128,53 +128,53 @@ def retire(db: Session, model: int) -> None:
     meta.drop(db, "chroma")
 
 
-def canary(db: Session, model: int) -> bytes | None:
+def canary(db: Transaction, model: int) -> bytes | None:
     """Return the vector of the text by which changed weights of an embedder are noticed."""
     found = meta.get(db, f"{CANARY}{model}")
     return None if found is None else bytes(found)
 
 
-def set_canary(db: Session, model: int, vector: bytes) -> None:
+def set_canary(db: Transaction, model: int, vector: bytes) -> None:
     """Store that vector, unless there is one. Inside a transaction."""
     named = (f"{CANARY}{model}", vector)
     db.execute(f"INSERT INTO meta VALUES (?, ?) {SKIP_IF_THERE}", named)
 
 
-def current_embedder(db: Session) -> str | None:
+def current_embedder(db: Transaction) -> str | None:
     """Return the identity of the embedder this store works with, or None before the first."""
     found = meta.get(db, "embedder")
     return None if found is None else str(found)
 
 
-def set_embedder(db: Session, identity: str) -> None:
+def set_embedder(db: Transaction, identity: str) -> None:
     """Make an embedder the one this store works with. Inside a transaction."""
     meta.put(db, "embedder", identity)
 
 
-def current_model(db: Session) -> tuple[int, str, int] | None:
+def current_model(db: Transaction) -> tuple[int, str, int] | None:
     """Return number, name and dimension of the embedder this store works with, if it has one."""
     query = "SELECT model, name, dim FROM embedders WHERE name || ' (' || dim || ')' = ?"
     found = db.execute(query, (current_embedder(db),)).fetchone()
     return None if found is None else (int(found[0]), str(found[1]), int(found[2]))
 
 
-def mark(db: Session) -> str | None:
+def mark(db: Transaction) -> str | None:
     """Return the mark of the Chroma folder that was fed last; see ``tiers.folder.Stamp``."""
     found = meta.get(db, "chroma")
     return None if found is None else str(found)
 
 
-def set_mark(db: Session, mark: str) -> None:
+def set_mark(db: Transaction, mark: str) -> None:
     """Store the mark of the Chroma folder that is fed from now on. Inside a transaction."""
     meta.put(db, "chroma", mark)
 
 
-def generations(db: Session) -> list[str]:
+def generations(db: Transaction) -> list[str]:
     """Return the marks of all indexes that this store may have on a server, the newest first."""
     return str(meta.get(db, "chroma server") or "").split()
 
 
-def begin_generation(db: Session, model: int, mark_before: str | None, new: str) -> bool:
+def begin_generation(db: Transaction, model: int, mark_before: str | None, new: str) -> bool:
     """Queue all rows for a new index on a server; False if another process began one since.
 
     ``mark_before`` is the mark of the index to be replaced. Inside a transaction.
@@ -187,7 +187,7 @@ def begin_generation(db: Session, model: int, mark_before: str | None, new: str)
     return True
 
 
-def end_generations(db: Session, gone: Collection[str]) -> None:
+def end_generations(db: Transaction, gone: Collection[str]) -> None:
     """Note that these indexes were removed from the server. Inside a transaction."""
     left = [one for one in generations(db) if one not in gone]
     if mark(db) in gone:
@@ -195,13 +195,13 @@ def end_generations(db: Session, gone: Collection[str]) -> None:
     meta.put(db, "chroma server", " ".join(left))
 
 
-def next_stamp(db: Session) -> int:
+def next_stamp(db: Transaction) -> int:
     """Return the next stamp, for vectors that are stored now."""
     query = "UPDATE meta SET value = value + 1 WHERE name = 'stamp' RETURNING value"
     return int(single(db, query))
 
 
-def store(db: Session, model: int, vectors: Iterable[tuple[Owed, bytes]]) -> None:
+def store(db: Transaction, model: int, vectors: Iterable[tuple[Owed, bytes]]) -> None:
     """Store vectors whose text has not changed since, and queue their rows for the index.
 
     Rows of the short tier are then done, as the long tier's index does not hold them; superseded
@@ -231,13 +231,13 @@ def store(db: Session, model: int, vectors: Iterable[tuple[Owed, bytes]]) -> Non
         )
 
 
-def owed(db: Session, ops: Sequence[str], limit: int) -> list[Owed]:
+def owed(db: Transaction, ops: Sequence[str], limit: int) -> list[Owed]:
     """Read the oldest lines of the backlog with these operations."""
     query = f"{_LINES} WHERE op {one_of()} ORDER BY docid LIMIT ?"
     return [Owed(*found) for found in db.execute(query, (listed(ops), limit))]
 
 
-def lines_of(db: Session, docids: Iterable[int], ops: Sequence[str]) -> list[Owed]:
+def lines_of(db: Transaction, docids: Iterable[int], ops: Sequence[str]) -> list[Owed]:
     """Read the lines of some rows with these operations, in the order of the given row ids."""
     wanted = list(docids)
     lines = db.execute(
@@ -247,7 +247,7 @@ def lines_of(db: Session, docids: Iterable[int], ops: Sequence[str]) -> list[Owe
     return [found[docid] for docid in wanted if docid in found]
 
 
-def settle(db: Session, lines: Iterable[Owed], fed: str | None = None) -> bool:
+def settle(db: Transaction, lines: Iterable[Owed], fed: str | None = None) -> bool:
     """Remove lines from the backlog unless their row changed since they were read.
 
     ``fed`` is the mark of the index that took them, if any: if another process began a new index
@@ -262,13 +262,13 @@ def settle(db: Session, lines: Iterable[Owed], fed: str | None = None) -> bool:
     return True
 
 
-def still_owed(db: Session, lines: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def still_owed(db: Transaction, lines: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return those lines (row id, revision) that still wait to be embedded."""
     query = "SELECT 1 FROM backlog WHERE docid = ? AND rev = ? AND op = 'embed'"
     return [line for line in lines if single(db, query, line)]
 
 
-def backlog_size(db: Session, ns: int | None = None) -> dict[str, int]:
+def backlog_size(db: Transaction, ns: int | None = None) -> dict[str, int]:
     """Count the backlog by operation, with rows that full text lacks and that have no line yet."""
     low, high = (0, 1 << 62) if ns is None else docid_range(ns)
     query = (
@@ -279,19 +279,19 @@ def backlog_size(db: Session, ns: int | None = None) -> dict[str, int]:
     return dict(db.execute(query, (low, high, ns)).fetchall())
 
 
-def any_owed(db: Session) -> bool:
+def any_owed(db: Transaction) -> bool:
     """Return whether `backlog_size` has anything to count, without counting it."""
     query = f"SELECT EXISTS (SELECT 1 FROM backlog) OR EXISTS (SELECT 1 FROM {_UNLISTED})"
     return bool(single(db, query))
 
 
-def is_behind(db: Session, most: int) -> bool:
+def is_behind(db: Transaction, most: int) -> bool:
     """Return whether the backlog has more than ``most`` lines."""
     query = "SELECT count(*) FROM (SELECT 1 FROM backlog LIMIT ?) AS lines"
     return bool(single(db, query, (most + 1,)) > most)
 
 
-def owed_in(db: Session, ns: int, most: int) -> int:
+def owed_in(db: Transaction, ns: int, most: int) -> int:
     """Count the memories of a namespace that are still to be embedded, up to ``most``, >= 1."""
     query = (
         "SELECT count(*) FROM (SELECT 1 FROM backlog JOIN memories USING (docid)"
@@ -302,19 +302,19 @@ def owed_in(db: Session, ns: int, most: int) -> int:
     return int(single(db, query, (*docid_range(ns), ns, most)))
 
 
-def waiting_in(db: Session, ns: int, most: int) -> list[int]:
+def waiting_in(db: Transaction, ns: int, most: int) -> list[int]:
     """Return row ids of a namespace that are on the backlog, at most ``most``."""
     query = "SELECT docid FROM backlog WHERE docid BETWEEN ? AND ? LIMIT ?"
     return column(db, query, (*docid_range(ns), most))
 
 
-def spaces(db: Session, after: int, most: int) -> list[int]:
+def spaces(db: Transaction, after: int, most: int) -> list[int]:
     """Return the namespaces that need vectors, ascending from ``after``, then wrapping round."""
     found = list(_spaces(db, after, None, most))
     return [*found, *_spaces(db, 0, after, most - len(found))]
 
 
-def _spaces(db: Session, after: int, last: int | None, most: int) -> Iterator[int]:
+def _spaces(db: Transaction, after: int, last: int | None, most: int) -> Iterator[int]:
     query = "SELECT docid FROM backlog WHERE docid > ? AND op = 'embed' ORDER BY docid LIMIT 1"
     for _ in range(most):
         line = single(db, query, (docid_range(after)[1],))
@@ -324,7 +324,7 @@ def _spaces(db: Session, after: int, last: int | None, most: int) -> Iterator[in
         yield after
 
 
-def window(db: Session, low: int, high: int, most: int, *, newest: bool = False) -> list[Place]:
+def window(db: Transaction, low: int, high: int, most: int, *, newest: bool = False) -> list[Place]:
     """Read the first lines between two row ids that wait to be embedded, or the last ones."""
     order = "DESC" if newest else "ASC"
     query = (
@@ -334,7 +334,9 @@ def window(db: Session, low: int, high: int, most: int, *, newest: bool = False)
     return [Place(*found) for found in db.execute(query, (low, high, most))]
 
 
-def newest(db: Session, ns: int, sessions: Sequence[str], rows: int, chars: int) -> list[Lacking]:
+def newest(
+    db: Transaction, ns: int, sessions: Sequence[str], rows: int, chars: int
+) -> list[Lacking]:
     """Find the newest memories of a namespace that an answer could need and that lack a vector.
 
     Active and superseded ones, newest first, of some sessions, or of all if none are given. At most
@@ -367,12 +369,12 @@ def newest(db: Session, ns: int, sessions: Sequence[str], rows: int, chars: int)
     return chosen
 
 
-def _lacking(db: Session, source: str, values: Sequence[object]) -> set[Lacking]:
+def _lacking(db: Transaction, source: str, values: Sequence[object]) -> set[Lacking]:
     query = f"SELECT docid, length(text) FROM {source} AND {_OWED} ORDER BY docid DESC LIMIT ?"
     return {Lacking(*one) for one in db.execute(query, values)}
 
 
-def still_lacking(db: Session, ns: int, docids: Iterable[int]) -> set[int]:
+def still_lacking(db: Transaction, ns: int, docids: Iterable[int]) -> set[int]:
     """Return those of some rows of a namespace that an answer could need and that lack a vector."""
     query = (
         "SELECT docid FROM backlog JOIN memories USING (docid)"
@@ -383,13 +385,13 @@ def still_lacking(db: Session, ns: int, docids: Iterable[int]) -> set[int]:
     return set(column(db, query, (listed(docids), ns)))
 
 
-def read(db: Session, docids: Iterable[int], model: int) -> dict[int, bytes]:
+def read(db: Transaction, docids: Iterable[int], model: int) -> dict[int, bytes]:
     """Read the vectors of some rows made by one embedder; absent ones are left out."""
     query = f"SELECT docid, vector FROM embeddings WHERE docid {one_of_numbers()} AND model = ?"
     return dict(db.execute(query, (listed(docids), model)).fetchall())
 
 
-def since(db: Session, ns: int, model: int, stamp: int) -> Iterator[list[tuple[int, bytes]]]:
+def since(db: Transaction, ns: int, model: int, stamp: int) -> Iterator[list[tuple[int, bytes]]]:
     """Yield the vectors stored after a stamp in lists of (row id, vector), in order of arrival."""
     which, values = f"docid >> {SEQ_BITS} = ? AND stamp > ?", (ns, stamp)
     if stamp == 0:  # everything: walk the rows, not the index of stamps
@@ -400,13 +402,13 @@ def since(db: Session, ns: int, model: int, stamp: int) -> Iterator[list[tuple[i
         yield bite
 
 
-def count(db: Session, ns: int) -> int:
+def count(db: Transaction, ns: int) -> int:
     """Count the vectors of a namespace, of any embedder, without reading them."""
     query = f"SELECT count(*) FROM embeddings WHERE docid >> {SEQ_BITS} = ?"
     return int(single(db, query, (ns,)))
 
 
-def sample(db: Session, model: int, size: int) -> list[tuple[int, str, bytes]]:
+def sample(db: Transaction, model: int, size: int) -> list[tuple[int, str, bytes]]:
     """Pick up to ``size`` indexed rows, spread evenly over the store: (row id, id, vector).
 
     It seeks to each, so a large store takes no longer than a small one.
@@ -434,7 +436,7 @@ def sample(db: Session, model: int, size: int) -> list[tuple[int, str, bytes]]:
     return list(found.values())
 
 
-def any_indexed(db: Session) -> bool:
+def any_indexed(db: Transaction) -> bool:
     """Return whether there is any row that should be in the long tier's index by now."""
     query = (
         "SELECT 1 FROM embeddings WHERE docid NOT IN (SELECT docid FROM backlog) AND docid IN"
@@ -443,7 +445,7 @@ def any_indexed(db: Session) -> bool:
     return single(db, query) is not None
 
 
-def is_left_unfed(db: Session) -> bool:
+def is_left_unfed(db: Transaction) -> bool:
     """Return whether the long tier's index should hold rows, and no line makes anyone open it.
 
     Whoever opens the index for a line notices whether it was lost.
@@ -452,7 +454,7 @@ def is_left_unfed(db: Session) -> bool:
     return single(db, query) is None and any_indexed(db)
 
 
-def owe_index(db: Session, model: int) -> int:
+def owe_index(db: Transaction, model: int) -> int:
     """Queue every row that the long tier's index should hold; return how many."""
     return db.execute(
         "INSERT INTO backlog SELECT docid, rev, 'index' FROM embeddings JOIN memories USING (docid)"
@@ -463,13 +465,13 @@ def owe_index(db: Session, model: int) -> int:
     ).rowcount
 
 
-def owe_index_anew(db: Session) -> None:
+def owe_index_anew(db: Transaction) -> None:
     """Queue every row that the long tier's index should hold, for the current embedder."""
     if (current := current_model(db)) is not None:
         owe_index(db, current[0])
 
 
-def owe_embedding(db: Session, model: int | None) -> int:
+def owe_embedding(db: Transaction, model: int | None) -> int:
     """Queue every row that has no vector of this embedder; return how many."""
     return db.execute(
         "INSERT INTO backlog SELECT docid, rev, 'embed' FROM memories LEFT JOIN embeddings"
@@ -491,13 +493,13 @@ class Facts(NamedTuple):
     marks: tuple[str, ...]
 
 
-def facts(db: Session, kind: str, ns: int) -> Facts:
+def facts(db: Transaction, kind: str, ns: int) -> Facts:
     """Read the facts with which a derived file of this kind must agree."""
     marks = str(meta.get(db, f"{kind}:{ns}") or "").split()
     return Facts(int(meta.get(db, "stamp")), memories.erased_at(db, ns), tuple(marks))
 
 
-def adopt(db: Session, kind: str, ns: int, mark: str, *, erased: int) -> bool:
+def adopt(db: Transaction, kind: str, ns: int, mark: str, *, erased: int) -> bool:
     """Store the mark of a derived file as this ledger's, if allowed; return whether it was.
 
     It is not if something is being erased, or was erased since the content was read: then

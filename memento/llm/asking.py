@@ -16,7 +16,7 @@ from time import monotonic
 from memento.config import LLMConfig
 from memento.errors import BudgetSpent, InvalidInput, SynthesisFailed
 from memento.ledger import model_rows
-from memento.ledger.contract import Ledger, Session
+from memento.ledger.contract import Ledger, Transaction
 from memento.ledger.model_rows import Spent
 from memento.llm.apart import Abandoned, apart, awaited
 from memento.llm.pydantic_ai import PydanticAI
@@ -66,7 +66,7 @@ def ask(task: Task, *, ledger: Ledger, ns: int, config: LLMConfig, now: int) -> 
     model, day = model_of(config), model_rows.day_of(now)
     name = model.name
 
-    def reserve(session: Session) -> tuple[Task, Spent]:
+    def reserve(session: Transaction) -> tuple[Task, Spent]:
         counted = sum(model_rows.on_day(session, ns, day).values(), Spent())
         attempts, most = _affordable(task, counted, config)
         model_rows.add(session, ns, day, name, most)

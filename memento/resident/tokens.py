@@ -28,7 +28,7 @@ from memento.base.scopes import parse_namespace, parse_scope
 from memento.check import check_word, short_name
 from memento.errors import InvalidInput, StoreError, StoreUnusable
 from memento.ledger import meta
-from memento.ledger.contract import Ledger, Session
+from memento.ledger.contract import Ledger, Transaction
 from memento.ledger.opening import open_ledger
 from memento.types import Trust
 
@@ -240,7 +240,7 @@ class _Shared:
     def change(self, change: Callable[[list[Token]], list[Token]]) -> None:
         """Change the tokens in one transaction."""
 
-        def job(db: Session) -> list[Token]:
+        def job(db: Transaction) -> list[Token]:
             new = change(_held(db))
             meta.put(db, _NAME, _spelt(new))
             return new
@@ -253,7 +253,7 @@ class _Shared:
                 self._tokens = self._ledger.read(_held)
 
 
-def _held(db: Session) -> list[Token]:
+def _held(db: Transaction) -> list[Token]:
     return [Token(**one) for one in meta.get_json(db, _NAME) or ()]
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from memento.ledger import memories, past
-from memento.ledger.contract import Session, Tail
+from memento.ledger.contract import Tail, Transaction
 from memento.ledger.match import Match
 from memento.ledger.past import Past
 from memento.ledger.predicate import Filters
@@ -55,7 +55,7 @@ class World:
     revoiced: Docids
 
     @classmethod
-    def read(cls, session: Session, ns: int, moment: int) -> World:
+    def read(cls, session: Transaction, ns: int, moment: int) -> World:
         """Read a namespace as it was recorded at a moment, microseconds."""
         then = past.read(session, ns, moment)
         present = memories.by_docids(session, ns, list(then.changed))
@@ -76,7 +76,7 @@ def _voice(row: Row) -> list[object]:
     return [getattr(row, name) for name in _EMBEDDED]
 
 
-def _outlines(session: Session, ns: int, then: Past) -> list[RosterRow]:
+def _outlines(session: Transaction, ns: int, then: Past) -> list[RosterRow]:
     """Return the outlines of the memories that were there."""
     gone = then.absent | then.changed.keys()
     now = past.outlines_since(session, ns, 0)
@@ -141,7 +141,7 @@ class PastSource(LedgerSource):
                 self._ledger.read(lambda c: self._learn(c, first), space=self.ns)
         return self._words
 
-    def _learn(self, session: Session, first: int) -> None:
+    def _learn(self, session: Transaction, first: int) -> None:
         assert self._words is not None  # noqa: S101 - made by the only caller
         then = self.world.past
         for docid, status, text, names in past.said_since(session, self.ns, 0, first):
@@ -259,7 +259,7 @@ class PastSearcher(Searcher):
         """Report nothing: a memory without a vector of that time will not get one."""
 
     def _rows(
-        self, connection: Session, ns: int, docids: Sequence[int], filters: Filters
+        self, connection: Transaction, ns: int, docids: Sequence[int], filters: Filters
     ) -> tuple[dict[int, Row], set[int]]:
         """Read rows as they were; also the row ids of those that are damaged."""
         then = past.read(connection, ns, self._moment, docids)

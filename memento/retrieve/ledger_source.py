@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memento.ledger import memories, past
-from memento.ledger.contract import Ledger, Session, Tail
+from memento.ledger.contract import Ledger, Tail, Transaction
 from memento.ledger.links import Linked
 from memento.ledger.match import Match
 from memento.ledger.predicate import Filters
@@ -216,7 +216,7 @@ class LedgerSource:
 
 
 def _follow_words(
-    connection: Session, ns: int, known: Vocabulary, first: int, among: frozenset[int] | None
+    connection: Transaction, ns: int, known: Vocabulary, first: int, among: frozenset[int] | None
 ) -> None:
     """Bring a vocabulary up to date, limited to the row ids ``among``; None for all."""
     rev = memories.latest_rev(connection, ns)
@@ -231,7 +231,7 @@ def _follow_words(
 
 
 def _heard_words(
-    connection: Session, ns: int, known: Vocabulary, first: int, among: frozenset[int] | None
+    connection: Transaction, ns: int, known: Vocabulary, first: int, among: frozenset[int] | None
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the words of the heard rows that came or changed; drop those of the others."""
     for docid, status, text, names in past.said_since(connection, ns, known.rev, first):

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memento.ledger import vectors
-from memento.ledger.contract import Ledger, Session
+from memento.ledger.contract import Ledger, Transaction
 from memento.retrieve.by_name import Names
 from memento.retrieve.columns import COLUMNS, INTERNED, KINDS, STATUSES, TIERS, Roster, State
 from memento.tiers import derived
@@ -61,7 +61,7 @@ class Outlines:
         self._ledger = ledger
         self._filing = Filing(ledger, KIND)
 
-    def load(self, connection: Session, ns: int, rev: int) -> Outline | None:
+    def load(self, connection: Transaction, ns: int, rev: int) -> Outline | None:
         """Read the outline of a namespace as far as a read can follow it, if there is one."""
         if rev < MANY:
             return None

@@ -30,7 +30,7 @@ from memento.errors import (
     TierUnavailable,
 )
 from memento.ledger import memories, namespaces, past, vectors
-from memento.ledger.contract import Ledger, Session
+from memento.ledger.contract import Ledger, Transaction
 from memento.ledger.links import Linked, linked_in
 from memento.ledger.newest import newest
 from memento.ledger.predicate import Filters
@@ -80,12 +80,12 @@ _GARBLED = (KeyError, TypeError, ValueError, OverflowError)
 """Errors from reading a row that was damaged on the disk."""
 
 
-def _rows_since(connection: Session, ns: int, rev: int) -> list[RosterRow]:
+def _rows_since(connection: Transaction, ns: int, rev: int) -> list[RosterRow]:
     outlines = past.outlines_since(connection, ns, rev)
     return [RosterRow._make((*outline[:-1], strings_in(outline[-1]))) for outline in outlines]
 
 
-def _take(connection: Session, ns: int, held: Held, rows: list[RosterRow]) -> None:
+def _take(connection: Transaction, ns: int, held: Held, rows: list[RosterRow]) -> None:
     """Apply new and changed rows to a namespace, or to a part of one.
 
     A part must keep no trace of rows outside it: if a row left it, or an older row entered it, the
@@ -404,7 +404,7 @@ class Searcher:
             )
         )
 
-    def ahead(self, connection: Session, ns: int) -> None:
+    def ahead(self, connection: Transaction, ns: int) -> None:
         """Announce what a search will ask of a namespace that changed since the last one."""
         held, moment = self._kept.hold((ns, ())), self._ledger.moment()
         if held.followed is None or held.followed.moment != moment:
@@ -480,7 +480,7 @@ class Searcher:
         return state, linked
 
     def _follow_all(
-        self, connection: Session, ns: int, held: Held, model: int | None
+        self, connection: Transaction, ns: int, held: Held, model: int | None
     ) -> tuple[State, Linked]:
         """Read the new and changed rows, and the vectors.
 
@@ -495,7 +495,7 @@ class Searcher:
         linked = linked_in(connection, ns, flagged=came.flagged, succeeded=came.succeeded)
         return (held.rev, edition), linked
 
-    def _announce(self, connection: Session, ns: int, held: Held) -> None:
+    def _announce(self, connection: Transaction, ns: int, held: Held) -> None:
         """Announce what `_follow_all` asks."""
         if rev := held.rev:
             connection.ahead(
@@ -506,7 +506,9 @@ class Searcher:
             )
             self._tail.ahead(connection, ns)
 
-    def _follow_rows(self, connection: Session, ns: int, held: Held, rev: int) -> tuple[int, int]:
+    def _follow_rows(
+        self, connection: Transaction, ns: int, held: Held, rev: int
+    ) -> tuple[int, int]:
         """Read the new and changed rows.
 
         Returns:
@@ -608,7 +610,7 @@ class Searcher:
         return held | rows, garbled | others
 
     def _rows(
-        self, connection: Session, ns: int, docids: Sequence[int], filters: Filters
+        self, connection: Transaction, ns: int, docids: Sequence[int], filters: Filters
     ) -> tuple[dict[int, Row], set[int]]:
         """Read rows as an answer shows them; also the row ids of those that are damaged."""
         rows = memories.by_docids(connection, ns, docids)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from memento.ledger import memories
 from memento.ledger import scope_rows as rows
-from memento.ledger.contract import Ledger, Session
+from memento.ledger.contract import Ledger, Transaction
 from memento.retrieve.answer import within
 from memento.status import having
 from memento.text.gist import gist
@@ -75,7 +75,7 @@ def _answer(
     return _timed(joined(found, answers, request, taken), [found, *answers], began)
 
 
-def _asked(c: Session, ns: int, request: Request) -> tuple[Request, dict[int, tuple[str, ...]]]:
+def _asked(c: Transaction, ns: int, request: Request) -> tuple[Request, dict[int, tuple[str, ...]]]:
     """Return the request with its redirected filters, and the scopes that others show."""
     owners = rows.by_owner(rows.shown_to(c, ns))
     shown = {other: tuple(sorted({*scopes})) for other, scopes in owners.items()}

@@ -16,7 +16,7 @@ from memento.dynamics.fold import VERDICTS
 from memento.dynamics.formulas import log_odds, prior
 from memento.dynamics.settings import Dynamics
 from memento.ledger import memories, strength_fold, usage_events
-from memento.ledger.contract import Ledger, Session
+from memento.ledger.contract import Ledger, Transaction
 from memento.ledger.links import CONFLICTS, QUOTES, Linked, any_flagged, pairs
 from memento.ledger.rows import Row, is_sound
 from memento.ledger.schema import SEQ_BITS
@@ -55,7 +55,7 @@ class Links:
         return self.ledger.read(lambda c: is_known(c, one, other))
 
 
-def is_known(session: Session, one: int, other: int) -> bool:
+def is_known(session: Transaction, one: int, other: int) -> bool:
     """Return whether a person said that two memories do not conflict, or judged one of them."""
     settled, judged = usage_events.were_settled(session, one, other)
     return settled or (
@@ -69,7 +69,7 @@ def is_known(session: Session, one: int, other: int) -> bool:
 
 
 def pairs_among(
-    session: Session, docids: Sequence[int], now: int, settings: Dynamics
+    session: Transaction, docids: Sequence[int], now: int, settings: Dynamics
 ) -> list[tuple[int, int]]:
     """Return the pairs among some memories, at least one, that conflict, the higher one first."""
     linked = pairs(session, docids, CONFLICTS)
@@ -81,7 +81,7 @@ def pairs_among(
 
 
 def outside(
-    session: Session, ns: int, ids: Sequence[str], now: int, settings: Dynamics
+    session: Transaction, ns: int, ids: Sequence[str], now: int, settings: Dynamics
 ) -> dict[str, int]:
     """Find statements outside an answer that contradict memories in it and stand higher.
 
@@ -120,7 +120,7 @@ def _holds(row: Row, now: int) -> bool:
 
 
 def _ordered(
-    session: Session,
+    session: Transaction,
     linked: Sequence[tuple[int, int]],
     rows: Mapping[int, Row],
     now: int,
@@ -137,7 +137,7 @@ def _ordered(
     ]
 
 
-def _stand(session: Session, row: Row, now: int, settings: Dynamics) -> Stand:
+def _stand(session: Transaction, row: Row, now: int, settings: Dynamics) -> Stand:
     _, found, _ = strength_fold.look(session, row, now, settings)
     belief = log_odds(found.belief) - log_odds(prior(row.trust))
     return Stand(row.trust, row.role, row.valid_from, row.docid, belief)

@@ -25,7 +25,7 @@ from memento.dynamics.formulas import FADE_BELOW, Effect, Learnt, retention
 from memento.dynamics.settings import Dynamics
 from memento.ledger import co_use, learnt_weights, usage_events
 from memento.ledger import strength_fold as folded
-from memento.ledger.contract import Session
+from memento.ledger.contract import Transaction
 from memento.ledger.rows import Row
 from memento.ledger.schema import SEQ_MASK
 from memento.retrieve.columns import STATUSES, Floats, RosterView, Rows, grown
@@ -84,7 +84,7 @@ class Strengths:
         table = self._values.nbytes + self._times.nbytes + _OF_PLACE * len(self._place)
         return table + 40 * len(self._days) + _OF_LINKS * len(self.links)
 
-    def follow(self, session: Session, ns: int, newest: int) -> None:
+    def follow(self, session: Transaction, ns: int, newest: int) -> None:
         """Read the sums, links and weights that changed up to the ``newest`` stamp."""
         if newest == max(0, self._stamp):
             return
@@ -109,7 +109,7 @@ class Strengths:
             self.learnt = learnt_weights.known_in(session, ns)
             self._stamp = newest
 
-    def _follow_links(self, session: Session, ns: int) -> None:
+    def _follow_links(self, session: Transaction, ns: int) -> None:
         """Read the links that changed."""
         changed = co_use.since(session, ns, self._stamp)
         if not changed:

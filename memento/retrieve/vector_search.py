@@ -19,7 +19,7 @@ import numpy as np
 
 from memento.config import Config, LongIndex
 from memento.ledger import memories, vectors
-from memento.ledger.contract import Ledger, Session
+from memento.ledger.contract import Ledger, Transaction
 from memento.retrieve.by_meaning import ByChroma, Exact
 from memento.retrieve.cache import Held
 from memento.retrieve.columns import (
@@ -128,7 +128,7 @@ class VectorSearch:
             return
         dim = self._embedding.dim
 
-        def is_due(connection: Session) -> bool:
+        def is_due(connection: Transaction) -> bool:
             facts = vectors.facts(connection, KIND, ns)
             return vectors.count(connection, ns) >= TAIL and not self._table(ns, facts, model, dim)
 
@@ -136,7 +136,7 @@ class VectorSearch:
             self._filing.write(ns, lambda folder: self._write_all(folder, ns, model, dim))
 
     def follow(
-        self, connection: Session, ns: int, held: Held, model: int | None, facts: vectors.Facts
+        self, connection: Transaction, ns: int, held: Held, model: int | None, facts: vectors.Facts
     ) -> None:
         """Bring the vectors of a namespace, made by one model, up to date.
 
@@ -264,7 +264,7 @@ class VectorSearch:
         if disk.f_bavail * disk.f_frsize < _ROOM * mapped.size_of(count, dim):
             raise Unusable("too little room on the disk")
 
-        def job(connection: Session) -> None:
+        def job(connection: Transaction) -> None:
             facts = vectors.facts(connection, KIND, ns)
             bites = _arrays(vectors.since(connection, ns, model, 0), dim)
             name_it = self._filing.naming(ns, facts.erased)
@@ -275,7 +275,7 @@ class VectorSearch:
 
 
 def _of_members(
-    connection: Session, members: Docids, model: int
+    connection: Transaction, members: Docids, model: int
 ) -> Iterator[list[tuple[int, bytes]]]:
     """Read the vectors of a part of a namespace, in batches that bound memory."""
     for start in range(0, len(members), vectors.BITE):

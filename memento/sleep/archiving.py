@@ -11,7 +11,7 @@ from memento.config import Config, Sleep
 from memento.dynamics import formulas
 from memento.dynamics.fold import VERDICTS
 from memento.ledger import links, memories, sleep_rows, usage_events
-from memento.ledger.contract import Session, Work
+from memento.ledger.contract import Transaction, Work
 from memento.ledger.rows import Row
 from memento.sleep.night import Felt, Night, Plan, Step, felt, still
 from memento.types import Event, Reason
@@ -21,7 +21,7 @@ _USES = frozenset({*(kind for kind, effect in VERDICTS.items() if effect.use), E
 _TINY = 1e-9
 
 
-def plan(session: Session, night: Night) -> Plan:
+def plan(session: Transaction, night: Night) -> Plan:
     """Find the memories to archive, the most forgotten first.
 
     If more than ``Sleep.most_active`` would stay active, other unused memories follow; ``skipped``
@@ -70,14 +70,14 @@ def _rank(one: Felt, sleep: Sleep) -> tuple[bool, float, int]:
     return lasting, worth, one.row.docid
 
 
-def _unused(session: Session, found: Sequence[Felt], cited: set[str]) -> Iterator[Felt]:
+def _unused(session: Transaction, found: Sequence[Felt], cited: set[str]) -> Iterator[Felt]:
     """Yield the memories that nobody used, that replaced no other, and that no article cites."""
     for one in found:
         if one.row.id not in cited and not _is_needed(session, one.row):
             yield one
 
 
-def _is_needed(session: Session, row: Row) -> bool:
+def _is_needed(session: Transaction, row: Row) -> bool:
     """Return whether a memory was used, was archived before, or supersedes another."""
     if memories.count_states(session, row.docid, Reason.ARCHIVED):
         return True

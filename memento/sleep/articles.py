@@ -25,7 +25,7 @@ from memento.admit.redact import Secrets
 from memento.base.clock import day_in, from_micros
 from memento.config import Config
 from memento.ledger import changes, links, memories, namespaces, quotes, sleep_rows, vectors
-from memento.ledger.contract import Session, Work
+from memento.ledger.contract import Transaction, Work
 from memento.ledger.quotes import is_mine, lasts
 from memento.ledger.rows import Row, strings_in
 from memento.sleep.night import Night, Plan, Step
@@ -158,7 +158,7 @@ def _of_words(said: Sequence[frozenset[str]]) -> Floats:
     return points
 
 
-def id_of(session: Session, ns: int, sources: Sequence[Row]) -> str:
+def id_of(session: Transaction, ns: int, sources: Sequence[Row]) -> str:
     """Return the id of a new article made from some memories; it is the same in every store."""
     named = [list(namespaces.labels_of(session, ns)), sorted(row.id for row in sources)]
     return str(uuid.uuid5(_IDS, json.dumps(named, ensure_ascii=False)))
@@ -168,7 +168,7 @@ Writing: TypeAlias = tuple[int, tuple[int, ...]]
 """Row id of an article, 0 for a new one; and the row ids of its sources, empty to withdraw it."""
 
 
-def plan(session: Session, night: Night) -> Plan:
+def plan(session: Transaction, night: Night) -> Plan:
     """Find the articles to write, to rewrite and to withdraw."""
     shelf = _Shelf(session, night, quotes.of_namespace(session, night.ns))
     told = Counter[str]()
@@ -194,7 +194,7 @@ def may_join(row: Row, config: Config) -> bool:
 
 
 def _topics(
-    session: Session, night: Night, rows: Sequence[Row], told: Counter[str]
+    session: Transaction, night: Night, rows: Sequence[Row], told: Counter[str]
 ) -> Iterator[tuple[list[Row], list[Row]]]:
     """Yield the topics of one scope: their statements, and those that an article quotes."""
     config = night.config
@@ -235,7 +235,7 @@ class _Shelf:
         shown: Maps a moment to the ids that were retrieved since.
     """
 
-    session: Session
+    session: Transaction
     night: Night
     every: Sequence[Row]
     parents: Sequence[frozenset[str]] = field(init=False)
@@ -316,7 +316,7 @@ def _line(row: Row, config: Config) -> str:
     return f"{about}: {' '.join(row.text.split())}"
 
 
-def _sources(session: Session, night: Night, members: Sequence[int]) -> list[Row]:
+def _sources(session: Transaction, night: Night, members: Sequence[int]) -> list[Row]:
     """Read the sources of an article; empty if one of them may no longer be quoted."""
     found = memories.by_docids(session, night.ns, members)
     rows = [row for row in found.values() if may_join(row, night.config)]

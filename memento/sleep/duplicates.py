@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from memento.base.clock import DAY
 from memento.ledger import memories, past, sleep_rows, vectors
-from memento.ledger.contract import Session, Work
+from memento.ledger.contract import Transaction, Work
 from memento.ledger.rows import Row, is_sound
 from memento.sleep.night import Night, Plan, Step
 from memento.text.alike import alike, prefix, read
@@ -37,7 +37,7 @@ Group: TypeAlias = tuple[int, tuple[int, ...]]
 """Row id of the memory that stays, and of those that are folded into it."""
 
 
-def plan(session: Session, night: Night) -> Plan:
+def plan(session: Transaction, night: Night) -> Plan:
     """Find groups of alike memories of which at least one is new."""
     found = past.next_rows(session, night.ns, night.since, WINDOW + 1)
     more = found[WINDOW - 1][0] if len(found) > WINDOW else None
@@ -103,7 +103,7 @@ def _alike(
 
 
 def _groups(
-    session: Session,
+    session: Transaction,
     night: Night,
     known: Mapping[int, Row],
     pairs: Sequence[tuple[int, int]],
@@ -144,7 +144,7 @@ def _connected(pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
 
 
 def _near(
-    session: Session, night: Night, pairs: Sequence[tuple[int, int]], skipped: Counter[str]
+    session: Transaction, night: Night, pairs: Sequence[tuple[int, int]], skipped: Counter[str]
 ) -> list[tuple[int, int]]:
     """Keep the pairs whose vectors are near; count those without a vector in ``skipped``."""
     current = vectors.current_model(session) if night.embeds else None

@@ -12,7 +12,7 @@ from memento.config import Config
 from memento.dynamics.fold import Standing, State, begin, standing
 from memento.dynamics.formulas import retention
 from memento.ledger import memories, sleep_rows, strength_fold
-from memento.ledger.contract import Session, Work
+from memento.ledger.contract import Transaction, Work
 from memento.ledger.rows import Row, is_sound
 from memento.write.steps import FOUND
 
@@ -71,7 +71,7 @@ class Step:
     """
 
     name: str
-    plan: Callable[[Session, Night], Plan]
+    plan: Callable[[Transaction, Night], Plan]
     carry_out: Callable[[Work, Night, Any], Sequence[Row]]
 
 
@@ -156,7 +156,7 @@ def still(work: Work, docid: int) -> Row | None:
     return row if row is not None and is_free(row) else None
 
 
-def felt(session: Session, rows: Sequence[Row], now: int, config: Config) -> Iterator[Felt]:
+def felt(session: Transaction, rows: Sequence[Row], now: int, config: Config) -> Iterator[Felt]:
     """Yield the sound memories of one namespace in the same order, each with its dynamics."""
     if not rows:
         return
@@ -175,7 +175,7 @@ def felt(session: Session, rows: Sequence[Row], now: int, config: Config) -> Ite
             yield Felt(row, state, replace(found, retention=left))
 
 
-def days_of_use(session: Session, ns: int) -> list[int]:
+def days_of_use(session: Transaction, ns: int) -> list[int]:
     """Return the days, since 1970, on which a namespace was asked, rated or added to, ascending."""
     calendar = strength_fold.calendar_of(session, ns)
     return sorted({*calendar.days, *sleep_rows.arrivals(session, ns, 0)})

@@ -11,7 +11,7 @@ from math import ceil
 
 from memento.base.clock import DAY
 from memento.ledger import memories, sleep_rows, strength_fold, usage_events
-from memento.ledger.contract import Session, Work
+from memento.ledger.contract import Transaction, Work
 from memento.ledger.rows import Row
 from memento.sleep.night import Night, Plan, Step, felt
 from memento.types import Event
@@ -21,7 +21,7 @@ MOST = 200
 """Maximum number of memories that are replayed on an active day."""
 
 
-def plan(session: Session, night: Night) -> Plan:
+def plan(session: Transaction, night: Night) -> Plan:
     """Find the memories to replay: those with the largest importance · (1 - retention).
 
     A memory is replayed at most once a day, and only on a day on which the namespace is used, so

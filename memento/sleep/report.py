@@ -9,7 +9,7 @@ from memento.base.clock import DAY
 from memento.config import Config
 from memento.dynamics import formulas
 from memento.ledger import co_use, sleep_rows, strength_fold
-from memento.ledger.contract import Session
+from memento.ledger.contract import Transaction
 from memento.sleep.night import Felt, felt
 from memento.sleep.tick_values import Anomaly
 from memento.types import Event
@@ -52,7 +52,7 @@ _TINY = 1e-9
 _EPOCH = date(1970, 1, 1)
 
 
-def notes(session: Session, ns: int, now: int, config: Config) -> dict[str, int]:
+def notes(session: Transaction, ns: int, now: int, config: Config) -> dict[str, int]:
     """Count what somebody should look at, see ``Tick.notes``."""
     return {
         "stale": len(stale(session, ns, now, config, ())),
@@ -62,7 +62,7 @@ def notes(session: Session, ns: int, now: int, config: Config) -> dict[str, int]
 
 
 def stale(
-    session: Session, ns: int, now: int, config: Config, kinds: Collection[str]
+    session: Transaction, ns: int, now: int, config: Config, kinds: Collection[str]
 ) -> list[tuple[Felt, tuple[str, ...]]]:
     """Find active memories that somebody should look at, the most forgotten first.
 
@@ -87,7 +87,7 @@ def _reasons(one: Felt, now: int) -> tuple[str, ...]:
     return tuple(name for name, holds in said.items() if holds)
 
 
-def unusual(session: Session, ns: int, since: int) -> list[Anomaly]:
+def unusual(session: Transaction, ns: int, since: int) -> list[Anomaly]:
     """Find the days of use since a moment whose counts are outliers against the 30 before them."""
     counted = {
         "added": sleep_rows.arrivals(session, ns, 0),

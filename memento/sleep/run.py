@@ -19,7 +19,7 @@ from memento.base.clock import DAY
 from memento.config import Config
 from memento.errors import StoreError
 from memento.ledger import changes, co_use, memories, sleep_rows, strength_fold, usage_events
-from memento.ledger.contract import Ledger, Rules, Session, Work
+from memento.ledger.contract import Ledger, Rules, Transaction, Work
 from memento.ledger.rows import Row
 from memento.ledger.sleep_rows import Lease
 from memento.sleep import archiving, articles, duplicates, replay, report, tier_moves
@@ -150,11 +150,11 @@ class Sleeper:
             self._catch_up(lambda c: co_use.catch_up(c, links, settings.agent))
         return waiting
 
-    def _catch_up(self, bite: Callable[[Session], bool]) -> None:
+    def _catch_up(self, bite: Callable[[Transaction], bool]) -> None:
         while self._ledger.write(bite) and time.monotonic() < self._until:
             pass
 
-    def _begin(self, session: Session, steps: Sequence[str]) -> bool:
+    def _begin(self, session: Transaction, steps: Sequence[str]) -> bool:
         """Begin a sleep if a step has anything new to look at: a memory, an event or a day."""
         mark = self._mark(session)
         due = [name for name in steps if self._progress.marks.get(name) != mark]
@@ -240,7 +240,7 @@ class Sleeper:
         return rows
 
     def _write(
-        self, session: Session, job: Callable[[Work], Sequence[Row]], *, last: bool
+        self, session: Transaction, job: Callable[[Work], Sequence[Row]], *, last: bool
     ) -> tuple[Sequence[Row], dict[str, Any]]:
         lease, progress = sleep_rows.lease(session, self._ns), self._progress
         mine = lease.owner == self._owner or lease.owner is None or lease.until <= self._now
@@ -263,7 +263,7 @@ class Sleeper:
     def _release(self) -> None:
         """Give up the lease, so that another process can continue the unfinished sleep."""
 
-        def job(session: Session) -> None:
+        def job(session: Transaction) -> None:
             lease = sleep_rows.lease(session, self._ns)
             if lease.owner == self._owner:
                 sleep_rows.keep(session, self._ns, Lease(None, 0, lease.state))
@@ -278,10 +278,10 @@ class Sleeper:
             lambda c: report.notes(c, self._ns, self._now, self._config), space=self._ns
         )
 
-    def _reach(self, session: Session) -> tuple[int, int]:
+    def _reach(self, session: Transaction) -> tuple[int, int]:
         return memories.latest_rev(session, self._ns), usage_events.newest(session)
 
-    def _mark(self, session: Session) -> Mark:
+    def _mark(self, session: Transaction) -> Mark:
         return [*self._reach(session), self._now // DAY]
 
     def _is_late(self) -> bool:

@@ -15,7 +15,7 @@ from math import ceil
 from memento.admit.importance import LONG_FROM
 from memento.base.clock import DAY
 from memento.ledger import memories, sleep_rows
-from memento.ledger.contract import Session, Work
+from memento.ledger.contract import Transaction, Work
 from memento.ledger.rows import TIER_GIVEN, Row
 from memento.sleep.night import Felt, Night, Plan, Step, days_of_use, felt, still
 from memento.types import Reason, Tier
@@ -29,7 +29,7 @@ PROMOTE_AT, DEMOTE_AT = 0.25, 0.10
 tier unless its importance keeps it there."""
 
 
-def plan(session: Session, night: Night) -> Plan:
+def plan(session: Transaction, night: Night) -> Plan:
     """Find the memories to move to another tier, in order of arrival."""
     config, skipped = night.config, Counter[str]()
     found = list(sleep_rows.active(session, night.ns, tiers=(Tier.MEDIUM, Tier.LONG)))
@@ -40,12 +40,12 @@ def plan(session: Session, night: Night) -> Plan:
     return Plan(list(islice(moves, room)), len(ours), +skipped)
 
 
-def _taken_back(session: Session, docid: int) -> bool:
+def _taken_back(session: Transaction, docid: int) -> bool:
     """Return whether somebody undid the last change of a memory."""
     return [one.reason for one in memories.states(session, docid)][-1:] == [Reason.UNDONE]
 
 
-def _moves(session: Session, rows: Sequence[Row], night: Night) -> Iterator[Move]:
+def _moves(session: Transaction, rows: Sequence[Row], night: Night) -> Iterator[Move]:
     """Yield the moves, in order of arrival."""
     config, days = night.config, days_of_use(session, night.ns)
     used = min(night.at, (days[-1] + 1) * DAY) if days else 0

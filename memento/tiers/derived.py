@@ -28,7 +28,7 @@ from memento.base import layout
 from memento.base.files import open_folder
 from memento.errors import StoreClosed, StoreError
 from memento.ledger import vectors
-from memento.ledger.contract import Ledger, Session
+from memento.ledger.contract import Ledger, Transaction
 from memento.tiers.folder import FolderLock
 
 log = logging.getLogger("memento.tiers.derived")
@@ -299,7 +299,7 @@ class Filing:
         def name_it(mark: str, name: Callable[[], None]) -> None:
             named = False
 
-            def job(connection: Session) -> bool:
+            def job(connection: Transaction) -> bool:
                 nonlocal named
                 known = vectors.adopt(connection, self._kind, ns, mark, erased=erased)
                 if known and not named:  # the job may run twice

@@ -15,7 +15,7 @@ from time import monotonic
 from typing import TypeVar
 
 from memento.ledger import vectors
-from memento.ledger.contract import Ledger, Session
+from memento.ledger.contract import Ledger, Transaction
 from memento.ledger.rows import docid_range
 from memento.ledger.vectors import Lacking, Owed, Place
 
@@ -88,7 +88,7 @@ class Turns:
         return taken
 
     def _chosen(
-        self, connection: Session, rows: int, skip: Collection[tuple[int, int]]
+        self, connection: Transaction, rows: int, skip: Collection[tuple[int, int]]
     ) -> list[Owed]:
         found = vectors.spaces(connection, self._last, rows + len(skip))
         share = max(rows // max(1, len(found)), 1) + len(skip)
@@ -98,7 +98,12 @@ class Turns:
         return vectors.lines_of(connection, [place.docid for place in chosen], ("embed",))
 
     def _of_space(
-        self, connection: Session, ns: int, share: int, look: int, skip: Collection[tuple[int, int]]
+        self,
+        connection: Transaction,
+        ns: int,
+        share: int,
+        look: int,
+        skip: Collection[tuple[int, int]],
     ) -> list[Place]:
         """Return lines of a namespace; if they exceed its share, oldest and newest alternate."""
         low, high = docid_range(ns)

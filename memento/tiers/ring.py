@@ -20,7 +20,7 @@ from memento.base.clock import in_name, system_clock
 from memento.base.files import read_regular, remove_litter, write_atomically
 from memento.config import ShortConfig
 from memento.ledger import erasure, memories, past
-from memento.ledger.contract import Ledger, Session
+from memento.ledger.contract import Ledger, Transaction
 from memento.ledger.rows import NAMES, Row
 from memento.status import having
 from memento.types import Tier
@@ -144,12 +144,12 @@ class ShortTier:
         whole = f'{{"format": {FORMAT}, "sha256": "{digest}", "content": {content}}}\n'
         return whole.encode(), digest
 
-    def _collect(self, connection: Session) -> tuple[dict[int, int], dict[Key, list[Row]]]:
+    def _collect(self, connection: Transaction) -> tuple[dict[int, int], dict[Key, list[Row]]]:
         rings = {key: list(self._follow(connection, key)) for key in list(self._rings)}
         told = {key: rows for key, rows in rings.items() if rows}  # drop names without turns
         return {ns: self._seen[ns] for ns, _ in told}, told
 
-    def _follow(self, connection: Session, key: Key) -> deque[Row]:
+    def _follow(self, connection: Transaction, key: Key) -> deque[Row]:
         """Bring one ring up to date with the ledger. Caller holds the lock."""
         ns = key[0]
         latest = memories.latest_rev(connection, ns)
@@ -170,7 +170,7 @@ class ShortTier:
         while len(self._rings) > SESSIONS:
             self._rings.popitem(last=False)
 
-    def _apply(self, ns: int, seen: int, connection: Session) -> None:
+    def _apply(self, ns: int, seen: int, connection: Transaction) -> None:
         if gone := set(past.erased_since(connection, ns, seen)):
             self._keep(ns, lambda row, _session: row.docid not in gone)
         changed = past.changes_since(connection, ns, seen, limit=CATCH_UP + 1)

@@ -12,7 +12,7 @@ from memento.base.forks import whole
 from memento.embed import embed_checked, resolve
 from memento.errors import EmbeddingMismatch
 from memento.ledger import vectors
-from memento.ledger.contract import Ledger, Moment, Session
+from memento.ledger.contract import Ledger, Moment, Transaction
 from memento.protocols import LocalEmbedder
 from memento.text.words import estimate
 
@@ -81,7 +81,7 @@ class StoreEmbedder:
         stored, model = self._working(embedder)  # another process may reindex
         if stored is None:
 
-            def adopt_if_first(connection: Session) -> None:
+            def adopt_if_first(connection: Transaction) -> None:
                 if vectors.current_embedder(connection) is None:
                     vectors.set_embedder(connection, identity)
 
@@ -122,7 +122,7 @@ class StoreEmbedder:
         _, known = self._working(embedder)
         changed = known is not None and self._likeness(known) < SAME
 
-        def job(connection: Session) -> int:
+        def job(connection: Transaction) -> int:
             if changed and known is not None:
                 vectors.retire(connection, known)
             vectors.set_embedder(connection, identity)

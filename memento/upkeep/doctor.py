@@ -32,7 +32,7 @@ from memento.ledger import (
     vectors,
 )
 from memento.ledger.checks import Sees, Whose
-from memento.ledger.contract import Ledger, Session
+from memento.ledger.contract import Ledger, Transaction
 from memento.tiers import folder
 from memento.types import Finding
 
@@ -203,7 +203,7 @@ def _history(ledger: Ledger, sees: Sees) -> str | Damage:
     return "every earlier state matches its checksum"
 
 
-_COUNTED: dict[str, tuple[Callable[[Session], tuple[int, ...]], str]] = {
+_COUNTED: dict[str, tuple[Callable[[Transaction], tuple[int, ...]], str]] = {
     "links and events": (
         lambda c: (checks.changed_links(c), checks.changed_events(c)),
         f"{{}} links and {{}} events changed outside memento; {SALVAGE}",
@@ -225,7 +225,7 @@ _COUNTED: dict[str, tuple[Callable[[Session], tuple[int, ...]], str]] = {
 
 
 def _counted(
-    ledger: Ledger, count: Callable[[Session], tuple[int, ...]], said: str
+    ledger: Ledger, count: Callable[[Transaction], tuple[int, ...]], said: str
 ) -> str | Damage:
     changed = ledger.read(count)
     return Damage(said.format(*changed)) if any(changed) else "each matches its checksum"

@@ -40,7 +40,7 @@ from memento.errors import (
     StoreError,
 )
 from memento.ledger import erasure, memories, quotes, vectors
-from memento.ledger.contract import Ledger, Session
+from memento.ledger.contract import Ledger, Transaction
 from memento.ledger.erasure import Chosen
 from memento.tiers import derived, folder
 from memento.tiers.folder import FolderLock
@@ -142,7 +142,7 @@ def choose(wanted: object, source: object, session: object, *, everything: bool)
     )
 
 
-def _drop(connection: Session, ns: int, what: Chosen) -> dict[str, int]:
+def _drop(connection: Transaction, ns: int, what: Chosen) -> dict[str, int]:
     """Remove what is not a memory: sessions, scopes and shares; returns how many rows, by table."""
     return session_rows.drop(connection, ns, what) | scope_rows.drop(connection, ns, what)
 
@@ -205,16 +205,18 @@ class Eraser:
         if self._ledger.read_only:
             raise ReadOnlyStore(self._ledger.root, "the store is read-only; nothing was erased")
 
-        def made(connection: Session, roots: dict[int, str], after: int) -> dict[int, str]:
+        def made(connection: Transaction, roots: dict[int, str], after: int) -> dict[int, str]:
             if derived:
                 return erasure.derived(connection, ns, roots, after=after)
             return quotes.made_of(connection, ns, roots.values(), after=after)
 
-        def choose(connection: Session) -> tuple[dict[int, str], dict[int, str], dict[int, str]]:
+        def choose(
+            connection: Transaction,
+        ) -> tuple[dict[int, str], dict[int, str], dict[int, str]]:
             roots = erasure.chosen(connection, ns, what)
             return roots, erasure.derived(connection, ns, roots), roots | made(connection, roots, 0)
 
-        def job(connection: Session) -> tuple[dict[int, str], dict[int, str]]:
+        def job(connection: Transaction) -> tuple[dict[int, str], dict[int, str]]:
             roots, also, doomed = choose(connection)
             self._rows = Counter(erasure.erase(connection, ns, doomed, now) if doomed else {})
             self._rows.update(_drop(connection, ns, what))
@@ -226,7 +228,7 @@ class Eraser:
         roots, also, doomed = found
         locked = self._locked(ns, doomed)
 
-        def mark(connection: Session) -> dict[int, str]:
+        def mark(connection: Transaction) -> dict[int, str]:
             late = made(connection, doomed, newest)
             erasure.mark(connection, ns, [*doomed, *late], now)
             self._rows = Counter(_drop(connection, ns, what))
@@ -332,11 +334,11 @@ class Eraser:
             pass
 
     def _in_bites(
-        self, find: Callable[[Session], Sequence[A]], job: Callable[[Session, A], B]
+        self, find: Callable[[Transaction], Sequence[A]], job: Callable[[Transaction, A], B]
     ) -> list[B]:
         things = self._ledger.read(find)
 
-        def bite(connection: Session, part: Sequence[A]) -> list[B]:
+        def bite(connection: Transaction, part: Sequence[A]) -> list[B]:
             return [job(connection, thing) for thing in part]
 
         done: list[B] = []
@@ -344,7 +346,7 @@ class Eraser:
             done += self._write(partial(bite, part=things[at : at + erasure.AT_ONCE]))
         return done
 
-    def _write(self, job: Callable[[Session], A]) -> A:
+    def _write(self, job: Callable[[Transaction], A]) -> A:
         return self._ledger.write(job, frees_room=True)
 
     def _compact(self) -> None:

@@ -18,7 +18,7 @@ from memento.base.files import new_file, path_outside
 from memento.errors import InvalidInput
 from memento.ledger import memories, namespaces, scope_rows, session_rows, vectors
 from memento.ledger import transfer as sql
-from memento.ledger.contract import Ledger, Session
+from memento.ledger.contract import Ledger, Transaction
 from memento.ledger.rows import Row, is_changed_state, is_sound
 from memento.types import Memory
 from memento.upkeep.line_format import (
@@ -107,7 +107,7 @@ def export(
 ) -> Exported:
     """Write a namespace, or all (``only=None``), as of one moment; see ``StoreView.export``."""
 
-    def job(connection: Session) -> Exported:
+    def job(connection: Transaction) -> Exported:
         if only is None:
             chosen = namespaces.every(connection)
         else:  # unaffected by damaged labels of other namespaces
@@ -161,7 +161,7 @@ class _Writer:
     The methods named after what is exported yield its lines: the type, and the fields.
     """
 
-    def __init__(self, stream: IO[bytes], connection: Session, model: int | None) -> None:
+    def __init__(self, stream: IO[bytes], connection: Transaction, model: int | None) -> None:
         self._stream = stream
         self._connection = connection
         self._model = model

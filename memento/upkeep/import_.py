@@ -47,7 +47,7 @@ from memento.ledger import (
     vectors,
 )
 from memento.ledger import transfer as sql
-from memento.ledger.contract import Ledger, Session, Work
+from memento.ledger.contract import Ledger, Transaction, Work
 from memento.ledger.rows import Row
 from memento.ledger.schema import SEQ_MASK
 from memento.ledger.scope_rows import Place
@@ -105,7 +105,7 @@ class Taking:
         self._terms, self._sessions = terms, sessions
         self._ours: dict[int, set[str]] = {ns: set() for ns in into_of.values()}
 
-    def put(self, connection: Session, bite: Sequence[Item]) -> None:
+    def put(self, connection: Transaction, bite: Sequence[Item]) -> None:
         """Write some lines in one transaction: memories, then the other types, each in order."""
         done = sql.imported_to(connection, self._name)
         since = inf if done is None else done  # None: another process has written all of it
@@ -114,7 +114,7 @@ class Taking:
             work = self._work(connection, self._into_of[labels])
             self._put_memories(work, [arrival for _, arrival in group])
             changes.finish(work, "import_from", self._terms.trust)
-        rest: dict[type, Callable[[Session, int, Any], None]] = {
+        rest: dict[type, Callable[[Transaction, int, Any], None]] = {
             Link: self._put_link,
             EventLine: self._put_event,
             SessionLine: self._put_session,
@@ -127,7 +127,7 @@ class Taking:
                     put(connection, self._into_of[item.labels], item.what)
         sql.note_imported(connection, self._name, bite[-1].line)
 
-    def _work(self, connection: Session, ns: int) -> Work:
+    def _work(self, connection: Transaction, ns: int) -> Work:
         return Work(connection, ns, self._terms.now, self._terms.rules)
 
     def _put_memories(self, work: Work, arrivals: Sequence[Arrival]) -> None:
@@ -192,7 +192,7 @@ class Taking:
             self.redacted.update(entry.redacted)
             log_event(work, entry.row, Event.REDACTED, entry.redacted)
 
-    def _put_link(self, connection: Session, ns: int, link: Link) -> None:
+    def _put_link(self, connection: Transaction, ns: int, link: Link) -> None:
         if not self._terms.is_own and not self._ours[ns].issuperset(link.ends):
             return  # it would change a memory that is not from the file
         made = sql.put_link(connection, ns, link.ends, link.relation, link.weight)
@@ -200,7 +200,7 @@ class Taking:
         if made and link.relation == links.RESOLVED:  # perhaps compared here meanwhile
             settling.unflag(self._work(connection, ns), *link.ends)
 
-    def _put_event(self, connection: Session, ns: int, event: EventLine) -> None:
+    def _put_event(self, connection: Transaction, ns: int, event: EventLine) -> None:
         """Import an event of new memories; any other one only into an empty namespace."""
         detail = event.detail
         if event.memory is not None and event.memory not in self._ours[ns]:
@@ -217,7 +217,7 @@ class Taking:
         put = sql.put_event(connection, ns, event.at, event.kind, event.memory, detail)
         self.counts["events"] += put
 
-    def _is_doubted(self, connection: Session, ns: int, event: EventLine) -> bool:
+    def _is_doubted(self, connection: Transaction, ns: int, event: EventLine) -> bool:
         """Return whether an event is a doubt that the settling pass noted here meanwhile."""
         detail = event.detail
         if event.kind != Event.DOUBTED or event.memory is None or not isinstance(detail, dict):
@@ -227,7 +227,7 @@ class Taking:
             return False
         return usage_events.is_doubted(connection, docid, detail.get("by"), self._terms.now)
 
-    def _put_session(self, connection: Session, ns: int, one: SessionLine) -> None:
+    def _put_session(self, connection: Transaction, ns: int, one: SessionLine) -> None:
         """Import a session that is not here; a checkpoint gets its revision by its time."""
         if session_rows.find(connection, ns, one.begun.id) is not None:
             return
@@ -237,7 +237,7 @@ class Taking:
             session_rows.insert_checkpoint(connection, replace(noted, ns=ns, rev=rev))
         self.counts["sessions"] += 1
 
-    def _put_scope(self, connection: Session, ns: int, place: Place) -> None:
+    def _put_scope(self, connection: Transaction, ns: int, place: Place) -> None:
         """Import a scope that is not named here."""
         if scope_rows.find(connection, ns, place.path) is not None:
             return
@@ -246,7 +246,7 @@ class Taking:
         scope_rows.put(connection, replace(place, ns=ns))
         self.counts["scopes"] += 1
 
-    def _put_share(self, connection: Session, ns: int, one: ShareLine) -> None:
+    def _put_share(self, connection: Transaction, ns: int, one: ShareLine) -> None:
         """Import a share that is not there."""
         other = namespaces.number(connection, one.seen_by)
         made = scope_rows.put_share(connection, replace(one.share, ns=ns, other=other))
@@ -339,7 +339,7 @@ def import_from(
         said = json.dumps([digest, sorted(targets.items()), terms.trust.value])
         run = f"import {sha256(said.encode()).hexdigest()}"
 
-        def begin(connection: Session) -> Taking:
+        def begin(connection: Transaction) -> Taking:
             into_of = {one: namespaces.number(connection, one) for one in targets.values()}
             began = sql.begin_import(connection, run, into_of.values())
             model = None if identity is None else _model(connection, head, identity)
@@ -402,7 +402,7 @@ def _identity(head: Mapping[str, Any], embedder: Callable[[], str | None]) -> st
     return theirs if ours is None or ours == theirs else None
 
 
-def _model(connection: Session, head: Mapping[str, Any], identity: str) -> int | None:
+def _model(connection: Transaction, head: Mapping[str, Any], identity: str) -> int | None:
     """Return the number of the file's embedder here; None if the store has another."""
     present = vectors.current_embedder(connection)
     if present is None:

@@ -14,7 +14,7 @@ from memento.base.clock import from_micros
 from memento.base.scopes import contains, parse_namespace, parse_scope
 from memento.errors import InvalidInput
 from memento.ledger import session_rows
-from memento.ledger.contract import Session
+from memento.ledger.contract import Transaction
 from memento.ledger.rows import (
     BITS,
     IMPORTANCE_GIVEN,
@@ -252,7 +252,7 @@ _PARTS = ("kind", "goal", "done", "next", "blocked", "files", "note", "data")
 """The parts of a checkpoint, in the order in which they are written."""
 
 
-def spelt_session(db: Session, one: Begun) -> dict[str, Any]:
+def spelt_session(db: Transaction, one: Begun) -> dict[str, Any]:
     """Encode a session and its checkpoints, the oldest first."""
     noted = reversed(session_rows.checkpoints(db, one.ns, one.id, MOST))
     checkpoints = [{"at": spelt_moment(each.at)} | json.loads(each.body) for each in noted]

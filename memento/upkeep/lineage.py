@@ -11,7 +11,7 @@ from memento.errors import StoreUnusable
 from memento.ledger import links, memories, namespaces, past, vectors
 from memento.ledger import links as sql
 from memento.ledger.changes import number_of
-from memento.ledger.contract import Ledger, Session
+from memento.ledger.contract import Ledger, Transaction
 from memento.ledger.past import in_state, numbered
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import MOST_LOCKED, WARN_LOCKED, Row, State, sound, to_memory
@@ -87,7 +87,7 @@ def per_namespace(
 ) -> dict[tuple[str, ...], int]:
     """Count the active memories of a namespace and of each below it, in order of their labels."""
 
-    def count(session: Session) -> dict[tuple[str, ...], int]:
+    def count(session: Transaction) -> dict[tuple[str, ...], int]:
         tiers = {tier.value for tier in Tier}
         return {
             labels: sum(n for name, n in memories.counts(session, ns, now).items() if name in tiers)
@@ -109,7 +109,7 @@ def history(ledger: Ledger, ns: int, memory_id: str, *, chain: bool = False) -> 
         StoreUnusable: If a state was damaged.
     """
 
-    def job(connection: Session) -> list[Version]:
+    def job(connection: Transaction) -> list[Version]:
         row = memories.by_id(connection, ns, memory_id)
         if not chain:
             return _states(connection, row)
@@ -119,7 +119,7 @@ def history(ledger: Ledger, ns: int, memory_id: str, *, chain: bool = False) -> 
     return ledger.read(job, space=ns)
 
 
-def _states(connection: Session, row: Row) -> list[Version]:
+def _states(connection: Transaction, row: Row) -> list[Version]:
     """Return every state of a memory, oldest first."""
     earlier = [
         _version(in_state(row, state), state, number, by)
@@ -160,7 +160,7 @@ def related(
         StoreUnusable: If a link was damaged.
     """
 
-    def job(connection: Session) -> list[tuple[Row, str, bool]]:
+    def job(connection: Transaction) -> list[tuple[Row, str, bool]]:
         docid = memories.by_id(connection, ns, memory_id).docid
         links = sql.linked(connection, docid)
         ends = [(dst if src == docid else src, name, src == docid) for src, dst, name in links]
@@ -224,7 +224,7 @@ def between(
     """
     parts: dict[str, dict[str, tuple[Memory | None, Memory]]] = {part: {} for part in _PARTS}
 
-    def job(session: Session, ns: int) -> tuple[list[tuple[Row | None, Row]], str | None]:
+    def job(session: Transaction, ns: int) -> tuple[list[tuple[Row | None, Row]], str | None]:
         first = None if after is None else memories.by_id(session, ns, after, damaged=True).docid
         docids = past.touched_between(session, ns, since, until, after=first, limit=limit + 1)
         last = docids[limit - 1 : limit] if len(docids) > limit else []
@@ -241,7 +241,7 @@ def between(
 
 
 def _pairs(
-    session: Session, ns: int, docids: Sequence[int], since: int, until: int
+    session: Transaction, ns: int, docids: Sequence[int], since: int, until: int
 ) -> Iterator[tuple[Row | None, Row]]:
     """Yield the memories that may differ, as they were at both moments."""
     for _, row in sorted(memories.by_docids(session, ns, docids).items()):
@@ -252,7 +252,7 @@ def _pairs(
             yield before, after
 
 
-def _was_accepted(session: Session, row: Row, until: int) -> bool:
+def _was_accepted(session: Transaction, row: Row, until: int) -> bool:
     """Return whether a memory was accepted at any moment up to another one."""
     then = (one for one, _, _ in past.numbered(session, row.docid) if one.until <= until)
     return any(one in having("accepted") for one in (row.status, *(one.status for one in then)))

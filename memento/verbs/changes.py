@@ -16,7 +16,7 @@ from memento.errors import InvalidInput, NothingToUndo
 from memento.ledger import changes as sql
 from memento.ledger import links, memories, past, slot_rows, usage_events
 from memento.ledger.changes import Recorded
-from memento.ledger.contract import Session, Trace, Work
+from memento.ledger.contract import Trace, Transaction, Work
 from memento.ledger.rows import Row, docid_of, sound
 from memento.ledger.schema import SEQ_MASK
 from memento.types import (
@@ -174,7 +174,7 @@ def _undo_one(view: View, ns: int, key: int, whole: Outcome, *, force: bool, len
     """Undo one change in a transaction, and add the result to that of the others."""
     engine, now = view.engine, view.engine.now()
 
-    def job(session: Session) -> Outcome | None:
+    def job(session: Transaction) -> Outcome | None:
         work = Work(session, ns, now, engine.rules, Trace())
         one = sql.find(session, ns, key)
         if lenient and (one is None or not undoing.is_undoable(one)):
@@ -212,7 +212,7 @@ class Changes(Part):
         """
         ns = self._view.known_namespace(check_id(id))
 
-        def job(session: Session) -> Row:
+        def job(session: Transaction) -> Row:
             row = memories.by_id(session, ns, id)
             return memories.by_id(session, ns, links.head(session, row))
 
@@ -237,7 +237,7 @@ class Changes(Part):
         name, where = check_id(key_or_id, "key_or_id"), self._view.present_scope(scope)
         now = self._view.engine.now()
 
-        def job(session: Session, ns: int) -> list[Row]:
+        def job(session: Transaction, ns: int) -> list[Row]:
             row = memories.by_ids(session, ns, [name]).get(name)
             if row is None:
                 return slot_rows.values(session, ns, (name, where), now)
@@ -326,7 +326,7 @@ class Changes(Part):
         if name is not None:
             self._view.known_namespace(name)
 
-        def job(session: Session, ns: int) -> list[Change]:
+        def job(session: Transaction, ns: int) -> list[Change]:
             docid = None if name is None else memories.by_id(session, ns, name).docid
             key = None if asked is None else docid_of(ns, asked)
             end = docid_of(ns, SEQ_MASK if last is None else last)
@@ -356,7 +356,7 @@ class Changes(Part):
         return lineage.history(self._view.engine.ledger, ns, id, chain=chain)
 
 
-def _told_by(session: Session, ns: int, found: Sequence[Recorded]) -> dict[int, list[str]]:
+def _told_by(session: Transaction, ns: int, found: Sequence[Recorded]) -> dict[int, list[str]]:
     """Return the memory ids of the changes that only wrote to the log, by change."""
     moments = {sql.number_of(one.change): one.at for one in found if one.rev_to < one.rev_from}
     told = usage_events.written_by(session, ns, moments)
@@ -368,7 +368,7 @@ def _told_by(session: Session, ns: int, found: Sequence[Recorded]) -> dict[int, 
     return {change: [names[docid] for docid in sorted(each)] for change, each in docids.items()}
 
 
-def _change(session: Session, one: Recorded, told: Sequence[str]) -> Change:
+def _change(session: Transaction, one: Recorded, told: Sequence[str]) -> Change:
     changed, added = sql.ids_of(session, one)
     return Change(
         number=sql.number_of(one.change),

@@ -39,7 +39,7 @@ from memento.ingest.readers.common import How
 from memento.ingest.source import Item, lines, plain_name
 from memento.ingest.survey import Survey
 from memento.ledger import copies, links, memories
-from memento.ledger.contract import Session
+from memento.ledger.contract import Transaction
 from memento.ledger.filters import filters_of
 from memento.ledger.rows import PINNED, Row, mapping_in, sound, to_memory
 from memento.protocols import Progress
@@ -158,7 +158,7 @@ class Documents(Part):
             name: The document's name; None for the file name or, for a string, a name derived from
                 the text, so a changed text is a different document. It also becomes the
                 ``source.uri`` of the parts if ``source`` has none.
-            session: Session that contains the parts; None to use the document's name.
+            session: Transaction that contains the parts; None to use the document's name.
             format: ``"text"`` or ``"markdown"``; None to use the file's suffix, or Markdown for a
                 string.
             tier: As for ``add``. This and the arguments below apply to every part.
@@ -287,7 +287,7 @@ def _left_alone(
     """
     of_all = drafts[0]
 
-    def look(db: Session, ns: int) -> tuple[dict[str, copies.Left], dict[str, Row]]:
+    def look(db: Transaction, ns: int) -> tuple[dict[str, copies.Left], dict[str, Row]]:
         rows = memories.by_ids(db, ns, [draft.id or "" for draft in drafts])
         away = {name: row for name, row in rows.items() if copies.by_somebody(db, row)}
         fresh = {one.id or "": one.text for one in drafts if one.id not in {**known, **away}}

@@ -33,7 +33,7 @@ from memento.dynamics.fold import SHOWN_FIRST, VERDICTS, eligibility
 from memento.dynamics.formulas import Lesson
 from memento.errors import InvalidInput
 from memento.ledger import learnt_weights, memories, strength_fold
-from memento.ledger.contract import Session, Work
+from memento.ledger.contract import Transaction, Work
 from memento.ledger.rows import Row
 from memento.ledger.usage_events import Happening, alias, standing_ones
 from memento.types import (
@@ -237,13 +237,13 @@ class Feedback(Part):
         """
         return self._look(id, self._strength)
 
-    def _look(self, memory_id: str, describe: Callable[[Session, Row, int], T]) -> T:
+    def _look(self, memory_id: str, describe: Callable[[Transaction, Row, int], T]) -> T:
         ns, now = self._view.known_namespace(check_id(memory_id)), self._view.engine.now()
         return self._view.engine.ledger.read(
             lambda c: describe(c, memories.by_id(c, ns, memory_id), now), space=ns
         )
 
-    def _belief(self, session: Session, row: Row, now: int) -> Belief:
+    def _belief(self, session: Transaction, row: Row, now: int) -> Belief:
         _, found, told = strength_fold.look(session, row, now, self._view.engine.config.dynamics)
         standing = {one.event for one in standing_ones(told)}
         return Belief(
@@ -259,7 +259,7 @@ class Feedback(Part):
             ),
         )
 
-    def _strength(self, session: Session, row: Row, now: int) -> Strength:
+    def _strength(self, session: Transaction, row: Row, now: int) -> Strength:
         state, found, _ = strength_fold.look(session, row, now, self._view.engine.config.dynamics)
         return Strength(
             id=row.id,
@@ -281,7 +281,7 @@ class Feedback(Part):
             return []
         ns = self._view.known_namespace(given[0].memory_id)
 
-        def job(connection: Session) -> tuple[list[Row], list[Belief]]:
+        def job(connection: Transaction) -> tuple[list[Row], list[Belief]]:
             work = Work(connection, ns, now, engine.rules)
             rows = verdicts.give(work, given, engine.config, lenient=lenient)
             return rows, [self._belief(connection, row, now) for row in rows]
@@ -470,7 +470,7 @@ def _verdict(useful: bool | None, verdict: str | None) -> Event:
     return Event(check_word("verdict", verdict, VERDICTS))
 
 
-def _evidence(session: Session, one: Happening, *, retracted: bool) -> Evidence:
+def _evidence(session: Transaction, one: Happening, *, retracted: bool) -> Evidence:
     note = one.detail.get("note")
     return Evidence(
         event=alias(session, one),

@@ -19,7 +19,7 @@ from memento.errors import IdConflict, LockedMemory, UntrustedSource
 from memento.ingest.readers.memories import CALLED, LINKS
 from memento.ingest.survey import Found, Survey
 from memento.ledger import copies, memories
-from memento.ledger.contract import Session
+from memento.ledger.contract import Transaction
 from memento.ledger.rows import Row
 from memento.protocols import Progress
 from memento.types import Draft, Source, Status, Trust
@@ -191,7 +191,7 @@ class _Adding:
         return tuple(ends)[:MAX_ITEMS]
 
 
-def _left(db: Session, ns: int, draft: Draft, row: Row, text: str) -> str:
+def _left(db: Transaction, ns: int, draft: Draft, row: Row, text: str) -> str:
     """Return an edited text without what was taken out; ``""`` if somebody changed it here."""
     if copies.by_somebody(db, row):
         return ""

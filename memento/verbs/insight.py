@@ -27,7 +27,7 @@ from memento.insight.findings import (
 from memento.insight.names import explains, spelt_in
 from memento.insight.reason import CONTRADICTS, UNRELATED, Reader
 from memento.ledger import links, memories, slot_rows, strength_fold
-from memento.ledger.contract import Session
+from memento.ledger.contract import Transaction
 from memento.ledger.filters import Filtering, check_known_at, filtering, filters_of
 from memento.ledger.rows import docid_of, strings_in
 from memento.prompt.policy_values import TOKENS, Policy
@@ -355,7 +355,7 @@ class Insight(Part):
             return
         known = {docid_of(ns, one.seq): one for one in active}
 
-        def job(session: Session) -> set[tuple[int, int]]:
+        def job(session: Transaction) -> set[tuple[int, int]]:
             found = chain.from_iterable(links.linked(session, docid) for docid in known)
             return {(min(a, b), max(a, b)) for a, b, name in found if name == CONTRADICTS}
 

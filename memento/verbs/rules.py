@@ -26,7 +26,7 @@ from memento.conversation import Messages
 from memento.errors import InvalidInput
 from memento.learning import Confirming, Foresights, Learning
 from memento.ledger import memories, namespaces, past, scope_rows, session_rows
-from memento.ledger.contract import Ledger, Session, Work
+from memento.ledger.contract import Ledger, Transaction, Work
 from memento.ledger.filters import check_known_at
 from memento.ledger.links import pairs as pairs_of
 from memento.ledger.memories import PolicyMark
@@ -239,7 +239,7 @@ class Rules(Part):
             kept.popitem(last=False)
         return made
 
-    def _read_known(self, c: Session, ns: int, scope: str, now: int) -> Known:
+    def _read_known(self, c: Transaction, ns: int, scope: str, now: int) -> Known:
         found = memories.policy_rows(c, ns, ancestors(scope))
         live = tuple(row for row in found if _holds(row, now))
         pairs = tuple(pairs_of(c, [row.docid for row in live], ["contradicts"]))

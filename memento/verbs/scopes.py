@@ -17,7 +17,7 @@ from memento.engine import Engine
 from memento.errors import InvalidInput, NothingToUndo
 from memento.ledger import links, memories, vectors
 from memento.ledger import scope_rows as rows
-from memento.ledger.contract import Session, Work
+from memento.ledger.contract import Transaction, Work
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row
 from memento.ledger.scope_rows import Place, Share
@@ -156,13 +156,13 @@ class Scopes(Part):
         """
         now, seen = self._view.engine.now(), self._view.config.scopes.shared
 
-        def job(c: Session, ns: int) -> Infos:
+        def job(c: Transaction, ns: int) -> Infos:
             found = [*self._own_scopes(c, ns, now)]
             return found + [one for one in self._shown_scopes(c, ns, now) if seen]
 
         return self._view.ask(job) or []
 
-    def _own_scopes(self, c: Session, ns: int, now: int) -> Iterator[ScopeInfo]:
+    def _own_scopes(self, c: Transaction, ns: int, now: int) -> Iterator[ScopeInfo]:
         tally = memories.tally(c, ns, Filters(now=now), "scope")
         places = {one.path: one for one in rows.every(c, ns)}
         shown: dict[str, list[tuple[str, ...]]] = {}
@@ -174,7 +174,7 @@ class Scopes(Part):
                     path, self._view.namespace, tally, places.get(path), shown.get(path, ())
                 )
 
-    def _shown_scopes(self, c: Session, ns: int, now: int) -> Iterator[ScopeInfo]:
+    def _shown_scopes(self, c: Transaction, ns: int, now: int) -> Iterator[ScopeInfo]:
         for other, scopes in rows.by_owner(rows.shown_to(c, ns)).items():
             tally = memories.tally(c, other, Filters(now=now), "scope")
             labels = self._view.engine.ledger.labels(other)
@@ -424,7 +424,7 @@ class Scopes(Part):
             now=self._view.engine.now(), kinds=tuple(one.value for one in scope_promotion.SIGNALS)
         )
 
-        def job(c: Session, ns: int) -> tuple[list[Row], set[int]]:
+        def job(c: Transaction, ns: int) -> tuple[list[Row], set[int]]:
             docids = memories.matching(c, ns, asked)[-MOST_DIRECTIVES:]
             found = [row for _, row in sorted(memories.by_docids(c, ns, docids).items())]
             return found, {

@@ -29,8 +29,7 @@ from memento.check import (
 from memento.errors import InvalidInput
 from memento.ledger import memories, namespaces, quotes, vectors
 from memento.ledger import session_rows as rows
-from memento.ledger.contract import Session as Reading
-from memento.ledger.contract import Work
+from memento.ledger.contract import Transaction, Work
 from memento.ledger.filters import filters_of
 from memento.ledger.rows import Row
 from memento.ledger.schema import SEQ_MASK
@@ -204,7 +203,7 @@ class Sessions(Part):
         wanted = None if open is None else check_flag("open", open)
         path = parse_scope("" if scope is None else scope)
 
-        def job(c: Reading, ns: int) -> Begins:
+        def job(c: Transaction, ns: int) -> Begins:
             found = session_marks.within(c, ns, path, open_only=wanted is True)
             fitting = (one for one in found if wanted in (None, one.ended is None))
             return [*islice(fitting, limit)]
@@ -290,7 +289,7 @@ class Sessions(Part):
         check_count("tokens", tokens, most=MAX_TOKENS)
         now, settings = self._view.engine.now(), self._view.config.sessions
 
-        def job(c: Reading, ns: int) -> tuple[Begun, Notes, Rows, Rows, bytes | None] | None:
+        def job(c: Transaction, ns: int) -> tuple[Begun, Notes, Rows, Rows, bytes | None] | None:
             if name is None:
                 begun = session_marks.interrupted(c, ns, path, now, settings)
             else:
@@ -318,7 +317,7 @@ class Sessions(Part):
         text, used = render(sections, tag, tokens, self._view.engine.count_tokens)
         return Resumption(self._info(begun), last, tuple(turns), tuple(told), text, used)
 
-    def _learnt(self, c: Reading, ns: int, session: str) -> Rows:
+    def _learnt(self, c: Transaction, ns: int, session: str) -> Rows:
         """Read what was decided, learned and planned in a session, the newest first."""
         filters = filters_of(self._view.engine.now(), session=session, kind=session_extract.LEARNT)
         return memories.select(c, ns, filters, memories.Page(newest_first=True, limit=FEW))
@@ -420,7 +419,7 @@ class Sessions(Part):
         filters = filters_of(self._view.engine.now(), session=session, role="user", source="user")
 
         def job(
-            c: Reading, ns: int
+            c: Transaction, ns: int
         ) -> tuple[Begun | None, list[Noted], list[Row], list[Row], dict[int, bytes]]:
             said = memories.select(
                 c, ns, filters, memories.Page(newest_first=True, limit=CENTRAL_OF)

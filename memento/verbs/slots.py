@@ -11,7 +11,7 @@ from memento.check import check_count, check_id, check_word
 from memento.claims.standing import stands_higher
 from memento.errors import InvalidInput
 from memento.ledger import links, memories
-from memento.ledger.contract import Session
+from memento.ledger.contract import Transaction
 from memento.ledger.rows import Row
 from memento.types import Memory
 from memento.views import Part, View
@@ -150,7 +150,7 @@ class Slots(Part):
         if (ns := self._view.ns) is not None:
             self._view.engine.background.statements.compare(ns, monotonic() + _PATIENCE)
 
-        def read(session: Session, ns: int) -> list[tuple[Row, Row, str]]:
+        def read(session: Transaction, ns: int) -> list[tuple[Row, Row, str]]:
             pairs = links.newest(session, ns, relations, most)
             rows = memories.by_docids(
                 session, ns, sorted({docid for src, dst, _ in pairs for docid in (src, dst)})

@@ -33,7 +33,7 @@ from memento.check import MAX_ITEMS
 from memento.errors import IdConflict, InvalidInput, LockedMemory, NotFound, StoreBusy
 from memento.ingest.readers.common import moment
 from memento.ledger import links, memories, meta
-from memento.ledger.contract import Session, Work
+from memento.ledger.contract import Transaction, Work
 from memento.ledger.filters import filters_of
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row
@@ -352,7 +352,7 @@ class _Sync:
         """Read the memories that have a note, or are to have one."""
         named = [*dict.fromkeys([*self._bases, *self._notes])]
 
-        def look(db: Session, ns: int) -> tuple[dict[str, Row], dict[str, str]]:
+        def look(db: Transaction, ns: int) -> tuple[dict[str, Row], dict[str, str]]:
             rows = memories.by_ids(db, ns, named)
             return rows, {name: links.head(db, row) for name, row in rows.items()}
 
@@ -612,7 +612,7 @@ def _read(shown: str, path: Path) -> _File:
         return _File(shown, problem=f"it is a link, or cannot be read: {error.strerror}")
 
 
-def _pairs(db: Session, ns: int, seqs: Sequence[int]) -> list[tuple[int, int]]:
+def _pairs(db: Transaction, ns: int, seqs: Sequence[int]) -> list[tuple[int, int]]:
     """Return (from, to) of what is related, as sequence numbers."""
     first = ns << SEQ_BITS
     found = links.pairs(db, [first | seq for seq in seqs], ("related",))

@@ -20,7 +20,7 @@ from memento.config import Config
 from memento.errors import InvalidInput, UntrustedSource
 from memento.ledger import changes as recorded
 from memento.ledger import memories, quotes
-from memento.ledger.contract import Session, Work
+from memento.ledger.contract import Transaction, Work
 from memento.ledger.predicate import Filters
 from memento.ledger.replays import RESERVED, TURN
 from memento.ledger.rows import (
@@ -244,7 +244,7 @@ def forget(work: Work, memory_id: str, author: str = Trust.USER) -> Row:
     return hide(work, row, Reason.FORGOTTEN)
 
 
-def to_forget(connection: Session, ns: int, filters: Filters) -> list[int]:
+def to_forget(connection: Transaction, ns: int, filters: Filters) -> list[int]:
     """Return the row ids of the matching memories not hidden yet, also quarantined ones."""
     found = memories.matching(connection, ns, _not_hidden(filters))
     locked = sorted(set(memories.locked(connection, ns)).intersection(found))
@@ -275,7 +275,7 @@ def sweep(work: Work, docids: Sequence[int]) -> list[Row]:
     ]
 
 
-def touchable(connection: Session, ns: int, ids: Sequence[str], *, now: int) -> list[int]:
+def touchable(connection: Transaction, ns: int, ids: Sequence[str], *, now: int) -> list[int]:
     """Return the row ids of the given memories that are active and hold, in the given order."""
     rows = [memories.by_id(connection, ns, memory_id) for memory_id in ids]
     locks.guard(rows)

@@ -18,7 +18,7 @@ from memento.errors import InvalidInput
 from memento.ledger import changes as recorded
 from memento.ledger import memories, past, slot_rows
 from memento.ledger import scope_rows as rows
-from memento.ledger.contract import Session, Work
+from memento.ledger.contract import Transaction, Work
 from memento.ledger.rows import Row, docid_of, identity
 from memento.ledger.scope_rows import Place
 from memento.types import Event, Reason
@@ -57,7 +57,7 @@ def known_as(path: str, known: Iterable[str], places: Iterable[Place]) -> str:
     return alike[0] if alike else path
 
 
-def meant(db: Session, ns: int, path: str) -> str:
+def meant(db: Transaction, ns: int, path: str) -> str:
     """Return the scope of a namespace that a path means; see ``known_as``."""
     places = rows.every(db, ns)
     known = {one.path for one in places} | {one.scope for one in rows.shares_of(db, ns)}
@@ -65,7 +65,7 @@ def meant(db: Session, ns: int, path: str) -> str:
     return known_as(path, known - {""}, places) if path else path
 
 
-def meant_share(db: Session, ns: int, path: str, other: int) -> str:
+def meant_share(db: Transaction, ns: int, path: str, other: int) -> str:
     """Return the scope that a path means among those that another namespace sees."""
     known = {one.scope for one in rows.shares_of(db, ns) if one.other == other}
     places = [one for one in rows.every(db, ns) if one.path in known]
@@ -96,7 +96,7 @@ def begin_merge(work: Work, src: str, dst: str) -> None:
     rows.put(work.db, replace(place, merged_at=place.merged_at or work.now, merged_into=where))
 
 
-def _widens(db: Session, ns: int, src: str, dst: str) -> bool:
+def _widens(db: Transaction, ns: int, src: str, dst: str) -> bool:
     """Return whether a share shows ``dst`` or a part of it to one who does not see ``src``."""
     shares = rows.shares_of(db, ns)
     seers = {one.other for one in shares if contains(one.scope, dst) or contains(dst, one.scope)}
@@ -115,7 +115,7 @@ def are_shared_since(work: Work, present: str, before: str, moment: int) -> bool
     )
 
 
-def may_be_merged(db: Session, ns: int, place: Place) -> bool:
+def may_be_merged(db: Transaction, ns: int, place: Place) -> bool:
     """Return whether an imported merge hides or shows no memory here and makes no cycle."""
     where = resolved(place.merged_into or "", rows.merges(db, ns))
     if contains(place.path, where) or _widens(db, ns, place.path, where):
@@ -123,7 +123,7 @@ def may_be_merged(db: Session, ns: int, place: Place) -> bool:
     return not rows.below(db, ns, place.path)
 
 
-def to_move(db: Session, ns: int, src: str) -> list[int]:
+def to_move(db: Transaction, ns: int, src: str) -> list[int]:
     """Return what ``below`` returns, and refuse if the user locked one of them."""
     docids = rows.below(db, ns, src)
     locked = sorted(set(memories.locked(db, ns)).intersection(docids))
@@ -166,7 +166,7 @@ def _holds(row: Row, holder: Row | None) -> bool:
     return not locks.is_locked(holder) and holder.valid_from <= row.valid_from
 
 
-def merged(db: Session, ns: int, src: str) -> Place:
+def merged(db: Transaction, ns: int, src: str) -> Place:
     """Return the row of a scope, which must be merged."""
     place = rows.find(db, ns, src)
     if place is None or place.merged_into is None:
@@ -174,7 +174,7 @@ def merged(db: Session, ns: int, src: str) -> Place:
     return place
 
 
-def strays(db: Session, place: Place) -> list[tuple[int, str]]:
+def strays(db: Transaction, place: Place) -> list[tuple[int, str]]:
     """Find memories that are still where a merge moved them, after the merge was undone.
 
     ``undo`` leaves memories that were changed since; they move back with their present content.
@@ -185,7 +185,7 @@ def strays(db: Session, place: Place) -> list[tuple[int, str]]:
     return sorted(dict(_strays(db, place)).items())
 
 
-def _strays(db: Session, place: Place) -> Iterator[tuple[int, str]]:
+def _strays(db: Transaction, place: Place) -> Iterator[tuple[int, str]]:
     known = rows.merges(db, place.ns)
     for number in json.loads(place.merges):
         for ended in recorded.ended(db, docid_of(place.ns, number)):

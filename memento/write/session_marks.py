@@ -17,7 +17,7 @@ from memento.base.scopes import contains, resolved
 from memento.config import SessionConfig
 from memento.ledger import changes, links, memories, model_rows, quotes, scope_rows
 from memento.ledger import session_rows as rows
-from memento.ledger.contract import Ledger, Session, Work
+from memento.ledger.contract import Ledger, Transaction, Work
 from memento.ledger.rows import Row
 from memento.ledger.session_rows import Begun, Noted
 
@@ -218,7 +218,7 @@ def is_interrupted(one: Begun, now: int, settings: SessionConfig) -> bool:
 
 
 def interrupted(
-    db: Session, ns: int, scope: str, now: int, settings: SessionConfig
+    db: Transaction, ns: int, scope: str, now: int, settings: SessionConfig
 ) -> Begun | None:
     """Return the latest interrupted session that has a task, at a scope or below it.
 
@@ -232,7 +232,7 @@ def interrupted(
     return None
 
 
-def within(db: Session, ns: int, scope: str, *, open_only: bool = False) -> Iterator[Begun]:
+def within(db: Transaction, ns: int, scope: str, *, open_only: bool = False) -> Iterator[Begun]:
     """Yield the sessions at a scope or below it, the last one used first."""
     merges = scope_rows.merges(db, ns) if scope else {}
     where = resolved(scope, merges)

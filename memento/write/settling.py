@@ -27,7 +27,7 @@ from memento.claims.settings import Conflicts
 from memento.claims.standing import ASSISTANT
 from memento.errors import InvalidInput
 from memento.ledger import changes, claim_rows, links, memories, past
-from memento.ledger.contract import Session, Work
+from memento.ledger.contract import Transaction, Work
 from memento.ledger.links import head
 from memento.ledger.rows import Row, docid_of, is_sound
 from memento.observe.signals import Signal
@@ -103,12 +103,12 @@ def _is_readable(row: Row) -> bool:
     return accepted and len(row.text) <= LONGEST
 
 
-def compared_up_to(session: Session, ns: int) -> int:
+def compared_up_to(session: Transaction, ns: int) -> int:
     """Return the row id before which all memories of a namespace were compared."""
     return docid_of(ns, claim_rows.cursor(session, ns) + 1)
 
 
-def misread(session: Session, ns: int, config: Conflicts, sample: int) -> int:
+def misread(session: Transaction, ns: int, config: Conflicts, sample: int) -> int:
     """Count the newest compared memories whose stored numbers do not match their text."""
     if not config.pairs or claim_rows.behind(session, ns):
         return 0  # a memory that changed since is read again soon
@@ -117,11 +117,13 @@ def misread(session: Session, ns: int, config: Conflicts, sample: int) -> int:
     return sum(_numbers(row, config) != stored.get(row.docid, frozenset()) for row in rows)
 
 
-def read_again(session: Session, ns: int, config: Conflicts, before: int, most: int) -> int | None:
+def read_again(
+    session: Transaction, ns: int, config: Conflicts, before: int, most: int
+) -> int | None:
     """Store again what is derived from memories, the newest first; compares nothing.
 
     Args:
-        session: Session of a writer job.
+        session: Transaction of a writer job.
         ns: Namespace number.
         config: Settings.
         before: Only memories with a smaller row id.
@@ -136,7 +138,7 @@ def read_again(session: Session, ns: int, config: Conflicts, before: int, most: 
     return rows[-1].docid if len(rows) == most else None
 
 
-def reread(session: Session, row: Row) -> None:
+def reread(session: Transaction, row: Row) -> None:
     """Store what is derived from a memory that got an earlier text back, with default settings.
 
     It is not compared: it was when it had that text.

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from memento.base.scopes import contains
 from memento.claims.standing import ASSISTANT
 from memento.ledger import memories, succession_rows
-from memento.ledger.contract import Ledger, Session
+from memento.ledger.contract import Ledger, Transaction
 from memento.ledger.rows import Row, is_sound
 from memento.ledger.succession_rows import Place
 from memento.observe.change_reader import ChangeReader
@@ -62,7 +62,7 @@ def compare_next(ledger: Ledger, ns: int, earlier: Earlier) -> bool:
 
 
 def _note(
-    session: Session, ns: int, found: Sequence[tuple[int, Sequence[int]]], done: Place
+    session: Transaction, ns: int, found: Sequence[tuple[int, Sequence[int]]], done: Place
 ) -> None:
     """Write the pairs, but none of a memory that was erased meanwhile."""
     ends = {docid for newer, older in found for docid in (newer, *older)}

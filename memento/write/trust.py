@@ -25,7 +25,7 @@ from typing import Any
 from memento.admit.draft import Entry
 from memento.errors import ChangedSince, InvalidInput, UntrustedSource
 from memento.ledger import changes, links, memories, past
-from memento.ledger.contract import Session, Work
+from memento.ledger.contract import Transaction, Work
 from memento.ledger.rows import Row, is_changed_state, is_sound, sound, strings_in, to_memory
 from memento.types import Event, Kind, Memory, Reason, Status, Trust
 from memento.write import locks, slots
@@ -107,7 +107,7 @@ def judge_again(
     return [*changed.values(), *_places_given_back(work, [*changed.values()])]
 
 
-def status_before(connection: Session, row: Row) -> str | None:
+def status_before(connection: Transaction, row: Row) -> str | None:
     """Return the status a forgotten memory had, or would have by now; None if it is unknown.
 
     States before a damaged one do not count.
@@ -201,7 +201,7 @@ def _check_read(work: Work, row: Row, seen: Memory | int | None) -> None:
             )
 
 
-def _was_reworded(connection: Session, row: Row) -> bool:
+def _was_reworded(connection: Transaction, row: Row) -> bool:
     """Return whether a memory was changed since it came into quarantine."""
     for state in reversed(memories.states(connection, row.docid)):
         if is_changed_state(row, state):
@@ -222,7 +222,7 @@ def reject(work: Work, memory_id: str) -> Row:
     return hide(work, row, Reason.REJECTED)
 
 
-def from_source(connection: Session, ns: int, uri: str) -> list[Row]:
+def from_source(connection: Transaction, ns: int, uri: str) -> list[Row]:
     """List every memory from a source and all that was derived from it, in order of arrival."""
     children: dict[str, list[str]] = {}
     for child, parents in memories.derivations(connection, ns):
@@ -238,7 +238,7 @@ def from_source(connection: Session, ns: int, uri: str) -> list[Row]:
     return sorted(found.values(), key=attrgetter("docid"))
 
 
-def to_disown(connection: Session, ns: int, uri: str) -> list[int]:
+def to_disown(connection: Transaction, ns: int, uri: str) -> list[int]:
     """Return the row ids of all from a source, or derived from it, that is not forgotten."""
     rows = [row for row in from_source(connection, ns, uri) if row.status != Status.FORGOTTEN]
     locks.guard(rows)
@@ -253,7 +253,7 @@ def disown(work: Work, docids: Sequence[int]) -> list[Row]:
     return [hide(work, row, Reason.DISOWNED) for row in shown]
 
 
-def disowned(connection: Session, ns: int, uri: str) -> list[str]:
+def disowned(connection: Transaction, ns: int, uri: str) -> list[str]:
     """List the ids of what `disown` hid for a source, in order of arrival."""
     return [
         row.id
@@ -314,7 +314,7 @@ def _lower_trust(work: Work, child: Row, heard: Sequence[Row]) -> bool:
     return True
 
 
-def _was_approved(connection: Session, row: Row) -> bool:
+def _was_approved(connection: Transaction, row: Row) -> bool:
     """Return whether a memory was approved, and not replaced since."""
     for state in reversed(memories.states(connection, row.docid)):
         if is_changed_state(row, state):

@@ -28,7 +28,7 @@ from memento.ledger import (
     strength_fold,
     usage_events,
 )
-from memento.ledger.contract import Session, Work
+from memento.ledger.contract import Transaction, Work
 from memento.ledger.loop_rows import Turn
 from memento.ledger.rows import Row
 from memento.ledger.usage_events import Happening
@@ -115,7 +115,7 @@ def give(
     return rows
 
 
-def fold(session: Session, config: Config) -> bool:
+def fold(session: Transaction, config: Config) -> bool:
     """Fold the next events of the log; return whether there may be more."""
     agent = config.dynamics.agent
     more = [
@@ -173,7 +173,7 @@ def _teaches(work: Work, row: Row, verdict: Verdict) -> bool:
     return verdict.source == Trust.USER
 
 
-def of_event(session: Session, ns: int, event: int) -> list[Happening]:
+def of_event(session: Transaction, ns: int, event: int) -> list[Happening]:
     """Return a verdict by number, and what it did to rivals; empty if retracted."""
     found = usage_events.by_alias(session, ns, event)
     if found is None or found.kind not in SAID or found.docid is None:
@@ -184,12 +184,12 @@ def of_event(session: Session, ns: int, event: int) -> list[Happening]:
     return _standing(session, [found, *lowered])
 
 
-def of_source(session: Session, ns: int, source: Trust) -> list[Happening]:
+def of_source(session: Transaction, ns: int, source: Trust) -> list[Happening]:
     """Find all verdicts of a source that were not taken back, in the order of the log."""
     return _standing(session, usage_events.verdicts(session, ns, source))
 
 
-def _standing(session: Session, found: Sequence[Happening]) -> list[Happening]:
+def _standing(session: Transaction, found: Sequence[Happening]) -> list[Happening]:
     """Leave out the verdicts that were taken back."""
     names = {
         (docid, one.name)

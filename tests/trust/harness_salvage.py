@@ -33,7 +33,7 @@ from memento import Config, MemoryManager
 from memento.base.layout import LEDGER
 from memento.config import ShortConfig
 from memento.errors import MementoError, StoreUnusable
-from memento.ledger.contract import Session
+from memento.ledger.contract import Transaction
 from memento.ledger.links import link
 from memento.ledger.lite import rescue as ledger_salvage
 from memento.ledger.schema import SEQ_BITS
@@ -41,7 +41,7 @@ from memento.testing import HashEmbedder, ManualClock
 from memento.upkeep.backup import restore, salvage
 
 if TYPE_CHECKING:
-    from memento.ledger.contract import Session
+    from memento.ledger.contract import Transaction
 
 LIVES = {False: 8, True: 500}
 MOST_STEPS = {False: 20, True: 60}
@@ -168,7 +168,7 @@ class Life:
         ends = (view.get(self.some(view)), view.get(self.some(view)))
         weight = self.dice.choice([0.0, 0.5, 1.0, -3.0, 2.0**40, 2.0**70])
 
-        def job(session: Session) -> None:
+        def job(session: Transaction) -> None:
             where = "SELECT docid FROM memories WHERE id = ?"  # one may just have been erased
             found = [session.execute(where, (one.id,)).fetchone() for one in ends]
             if None not in found:
@@ -246,13 +246,13 @@ def told(memory: MemoryManager) -> dict[str, Any]:
     return said
 
 
-def _links(session: Session) -> list[tuple[Any, ...]]:
+def _links(session: Transaction) -> list[tuple[Any, ...]]:
     """Read every link, as it is."""
     query = "SELECT src, dst, relation, weight, seal FROM links ORDER BY src, dst, relation"
     return session.execute(query).fetchall()
 
 
-def _events(session: Session) -> list[tuple[Any, ...]]:
+def _events(session: Transaction) -> list[tuple[Any, ...]]:
     """Read the log in order, without what names a memory that is not there any more."""
     ids: dict[int, set[str]] = {}
     for ns, memory_id in session.execute("SELECT ns, id FROM memories"):

@@ -44,7 +44,7 @@ from memento.testing import ManualClock
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from memento.ledger.contract import Session
+    from memento.ledger.contract import Transaction
     from memento.sleep.night import Night, Plan
 
 STEPS = (run.FOLD, *run.STEPS)
@@ -117,7 +117,7 @@ def told(folder: Path) -> Any:
 def apart(folder: Path) -> None:
     """Fold each memory of a group in a transaction of its own: what no sleep may do."""
 
-    def plan(session: Session, night: Night) -> Plan:
+    def plan(session: Transaction, night: Night) -> Plan:
         found = PLAN(session, night)
         single = [(stays, (one,)) for stays, members in found.things for one in members]
         return replace(found, things=single)
@@ -272,7 +272,7 @@ def faults(root: Path, alone: dict[str, str]) -> list[str]:
 
 
 def careless(
-    self: run.Sleeper, session: Session, *, job: Any, last: bool
+    self: run.Sleeper, session: Transaction, *, job: Any, last: bool
 ) -> tuple[Sequence[Any], dict[str, Any]]:
     """Do a bite without a look at who else sleeps."""
     rows = job(run.Work(session, self._ns, self._now, self._rules))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from memento.ledger.contract import Session
+    from memento.ledger.contract import Transaction
 
 
 _UNSAYABLE = re.compile("[\0\ud800-\udfff]")
@@ -316,7 +316,7 @@ class LiteTail:
         self._held: dict[int, int] = {}  # maps a namespace to its newest row id here
         self._known: dict[int, int] = {}  # and to the newest that was in the index
 
-    def ahead(self, session: Session, ns: int) -> None:
+    def ahead(self, session: Transaction, ns: int) -> None:
         after = self._held.get(ns, self._known.get(ns))
         session.ahead(lambda c: _upto(cast("Connection", c), ns))
         if after is not None:
@@ -324,7 +324,7 @@ class LiteTail:
 
     def follow(
         self,
-        session: Session,
+        session: Transaction,
         ns: int,
         newest: int,
         erased: Iterable[int] = (),

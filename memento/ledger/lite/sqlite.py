@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 class Connection(sqlite3.Connection):
-    """A connection to the ledger file, which jobs get; see ``contract.Session``."""
+    """A connection to the ledger file, which jobs get; see ``contract.Transaction``."""
 
     @cached_property
     def words(self) -> LiteWords:
@@ -52,7 +52,7 @@ class Connection(sqlite3.Connection):
         return made
 
     def ahead(self, *asks: object) -> None:
-        """Do nothing: no message is saved here; see ``contract.Session``."""
+        """Do nothing: no message is saved here; see ``contract.Transaction``."""
 
     def end_job(self) -> None:
         """Close the cursors that a job left open, even if still referred to; harmless if repeated.

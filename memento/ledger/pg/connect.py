@@ -26,7 +26,7 @@ from memento.errors import (
 from memento.ledger.pg.words import PgWords
 
 if TYPE_CHECKING:
-    from memento.ledger.contract import Answer, Session
+    from memento.ledger.contract import Answer, Transaction
     from memento.ledger.pg.words import Terms
 
 Error = (psycopg.Error, PoolTimeout, PoolClosed)
@@ -80,8 +80,8 @@ def prepared(statement: str) -> str:
     return _HOLES.sub(named, _NUMBERS.sub(_ARRAY, statement))
 
 
-class PgSession:
-    """The session of a job: one connection inside a transaction, see ``contract.Session``.
+class PgTransaction:
+    """The session of a job: one connection inside a transaction, see ``contract.Transaction``.
 
     ``upto`` maps the namespaces to how far their full text was when the transaction locked them;
     ``written`` is the number of commits that a snapshot has seen; ``space`` is the only namespace
@@ -147,7 +147,7 @@ class PgSession:
         self._due.append(change)
         return change
 
-    def ahead(self, *asks: Callable[[Session], object]) -> None:
+    def ahead(self, *asks: Callable[[Transaction], object]) -> None:
         for ask in asks:
             try:
                 ask(_Listening(self.connection, self._upto))
@@ -207,7 +207,7 @@ class _Change:
     __slots__ = ("_session", "cursor", "several", "statement", "values")
 
     def __init__(
-        self, session: PgSession, statement: str, values: Any, *, several: bool = False
+        self, session: PgTransaction, statement: str, values: Any, *, several: bool = False
     ) -> None:
         self._session, self.statement, self.values = session, statement, values
         self.several = several
@@ -248,7 +248,7 @@ class _AskedError(Exception):
         self.asked = asked
 
 
-class _Listening(PgSession):
+class _Listening(PgTransaction):
     """A session that executes nothing, and tells what it should execute."""
 
     __slots__ = ()

@@ -30,7 +30,7 @@ from memento.ledger.contract import Moment
 from memento.ledger.erasure import UNDER_WAY
 from memento.ledger.group import commit_separately
 from memento.ledger.pg import schema as tables
-from memento.ledger.pg.connect import BY_INDEX, Error, PgSession, at_home, configure, explain
+from memento.ledger.pg.connect import BY_INDEX, Error, PgTransaction, at_home, configure, explain
 from memento.ledger.pg.words import PgTail, renew_cutter
 from memento.ledger.pg.writer import PgWriter
 from memento.ledger.rows import single
@@ -120,7 +120,7 @@ class PgLedger:
 
     def write(
         self,
-        job: Callable[[PgSession], T],
+        job: Callable[[PgTransaction], T],
         *,
         spaces: Collection[int] | None = None,
         **_room: bool,
@@ -131,15 +131,15 @@ class PgLedger:
     def commit_separately(self) -> None:
         commit_separately()
 
-    def read(self, job: Callable[[PgSession], T], *, space: int | None = None) -> T:
+    def read(self, job: Callable[[PgTransaction], T], *, space: int | None = None) -> T:
         self._check_open()
-        inner: PgSession | None = getattr(self._local, "session", None)
+        inner: PgTransaction | None = getattr(self._local, "session", None)
         if inner is not None:  # a signal handler that reads within a read shares its snapshot
             with _moved(inner, space):
                 return job(inner)
         try:
             with self._lend() as connection:
-                session = PgSession(connection)
+                session = PgTransaction(connection)
                 try:
                     with connection.pipeline():  # one message, of statements that are prepared
                         connection.execute(_BEGIN_READ)
@@ -208,7 +208,7 @@ class PgLedger:
         return bool(self.read(lambda session: single(session, query)))
 
     def moment(self) -> Moment:
-        inner: PgSession | None = getattr(self._local, "session", None)
+        inner: PgTransaction | None = getattr(self._local, "session", None)
         if inner is not None:
             return 0, inner.written
         try:
@@ -428,7 +428,7 @@ class PgLedger:
 
 
 @contextmanager
-def _moved(session: PgSession, space: int | None) -> Iterator[None]:
+def _moved(session: PgTransaction, space: int | None) -> Iterator[None]:
     """Let a session see another namespace during the block, if it sees only one."""
     before = session.space
     if space is None or before in (None, space):

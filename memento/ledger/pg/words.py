@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from memento.ledger.contract import Session
+    from memento.ledger.contract import Transaction
 
     Seqs: TypeAlias = NDArray[np.int64]
     Terms: TypeAlias = dict[tuple[int, str], dict[int, bytes]]
@@ -178,7 +178,7 @@ class PgWords(LiteWords):
     __slots__ = ("_locked", "_session", "_whole")
     at_once = AT_ONCE
 
-    def __init__(self, session: Session, upto: Mapping[int, int], whole: Terms) -> None:
+    def __init__(self, session: Transaction, upto: Mapping[int, int], whole: Terms) -> None:
         super().__init__(cast("sqlite3.Connection", session), {})
         self._session, self._locked, self._whole = session, upto, whole
 
@@ -364,7 +364,7 @@ class _Search:
     """Several expressions looked up in one round trip, plus others for phrases and prefixes."""
 
     def __init__(
-        self, session: Session, ns: int, matches: Sequence[Match], limit: int, read: Terms
+        self, session: Transaction, ns: int, matches: Sequence[Match], limit: int, read: Terms
     ) -> None:
         self._session, self._ns, self._limit, self._read = session, ns, limit, read
         self._matches = matches

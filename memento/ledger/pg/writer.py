@@ -20,7 +20,7 @@ from psycopg import errors
 
 from memento.errors import CommitUnknown, StoreClosed, StoreError
 from memento.ledger.group import MAX_GROUP, Group, GroupCommit, TogetherError
-from memento.ledger.pg.connect import BY_INDEX, Error, Lost, PgSession, explain
+from memento.ledger.pg.connect import BY_INDEX, Error, Lost, PgTransaction, explain
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -87,7 +87,7 @@ class PgWriter(GroupCommit):
     def _explained(self, error: Exception) -> Exception:
         return explain(self._shown, error) if isinstance(error, Error) else error
 
-    def _is_over(self, session: PgSession, error: Exception) -> bool:
+    def _is_over(self, session: PgTransaction, error: Exception) -> bool:
         return _is_lost(session.connection) or isinstance(error, _RETRIED)
 
     def _transact(self, group: Group) -> None:
@@ -108,7 +108,7 @@ class PgWriter(GroupCommit):
             try:
                 transaction, upto = self._begin(connection, group.spaces)
                 self._take_more(group, upto)
-                session = PgSession(connection, upto)
+                session = PgTransaction(connection, upto)
                 self._run_jobs(group, session)
                 if not transaction:
                     session.send()
@@ -155,7 +155,7 @@ class PgWriter(GroupCommit):
                 group.append(first)
                 self._waiting.popleft()
 
-    def _commit_all(self, group: Group, session: PgSession) -> None:
+    def _commit_all(self, group: Group, session: PgTransaction) -> None:
         """Commit, and make the last changes of the jobs in the same message."""
         count = _COUNT.format(random.randrange(SLOTS))  # noqa: S311 - no secret
         try:
