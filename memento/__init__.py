@@ -29,7 +29,7 @@ write         the write path, and every change of a memory: its slot, its status
 sleep         in this order: fold the log; duplicates, articles, tiers, archive, replay
 upkeep        backup, erase, salvage, doctor, export, import, history
 insight       what memories say together: names that link them, chains of evidence
-background    the jobs of the background thread, and when each is due
+background    the jobs of the background thread, and when each is due: ``keep_up``, ``keep_house``
 engine        one open store: its parts; open, close, fork
 holding       managers of one folder share an open store; the last one closes it
 views         one namespace of an open store: the verbs for use by other modules

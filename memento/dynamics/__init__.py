@@ -1,6 +1,7 @@
 """The strength of a memory, computed from its uses and the verdicts on it. Pure.
 
-fold         what one event does to a memory's two strengths and to belief: the table ``VERDICTS``
+fold         what one event does to a memory's two strengths and to belief: the table ``VERDICTS``;
+             being shown: ``SHOWN``, ``SHOWN_FIRST``
 formulas     need, retention, belief and worth, and how they move a memory in an answer
 association  links between memories that are used together, and how far they lead: ``LEAST``,
              ``MOST``, ``ACTS_FROM``, ``STRONGEST``, ``SEEDS``

@@ -441,7 +441,7 @@ def _directed(text: object, scope: str, condition: str | None) -> Lesson:
     said = signals.Candidate(span, signals.Signal.RULE, 1.0, sure=True)
     if len(text) > split.LONGEST:  # as observe does: no sentence, so nothing is read from it
         return derive.Lesson(
-            said, text, Kind.RULE, None, condition, None, None, scope, (), said.signal
+            said, text, Kind.RULE, None, condition, None, scope, (), said.signal
         )
     lesson = derive.derive(said, answered=None, said_at=_NEVER, scope=scope)
     assert lesson is not None  # noqa: S101 - a rule always is one
@@ -473,7 +473,6 @@ def _confirmed(wanted: Candidate, *, chosen: bool) -> Lesson:
         slot=slot,
         condition=wanted.condition,
         due_at=wanted.due_at,
-        ends_at=None,
         scope=parse_scope(wanted.scope),
         tags=names("tags", wanted.tags),
         signal=derive.standing_of(wanted.span.text, wanted.signal, said),

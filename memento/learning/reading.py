@@ -13,7 +13,7 @@ from datetime import datetime, tzinfo
 from functools import partial
 
 from memento.admit.draft import Entry, to_json
-from memento.base.clock import from_micros, to_micros
+from memento.base.clock import from_micros
 from memento.base.plain import mended
 from memento.check import MAX_ITEMS
 from memento.conversation.keeping import said_anew, stored, taken_away
@@ -442,7 +442,7 @@ class Reader:
             condition=lesson.condition,
             due_at=lesson.due_at,
         )
-        return self._dated(engine.admitted(draft, engine.now()), lesson)
+        return self._dated(engine.admitted(draft, engine.now()))
 
     def near(self, lesson: Lesson, answered: str | None) -> tuple[str, ...]:
         """Return the ids of memories that may be about the same as a lesson."""
@@ -455,15 +455,13 @@ class Reader:
         found = self._view.retrieve(query, NEAR, kind=kinds, record=False, fold=False, shared=False)
         return tuple(hit.id for hit in found)
 
-    def _dated(self, entry: Entry, lesson: Lesson) -> Entry:
-        """Set that a memory holds from when it was said until its plan is over.
+    def _dated(self, entry: Entry) -> Entry:
+        """Set that a memory holds from when it was said, also a plan when its day is over.
 
         If the caller gave the time, a value takes its place in the slot by it.
         """
         row = entry.row
         row.occurred_at = row.valid_from = self.moment
-        ends = None if lesson.ends_at is None else to_micros(lesson.ends_at)
-        row.valid_until = ends if ends is not None and ends > self.moment else None
         if self.given:
             times = ("occurred_at", "valid_from")
             entry.derived = tuple(name for name in entry.derived if name not in times)

@@ -51,7 +51,6 @@ class Lesson:
         slot: The slot it fills, or None.
         condition: When it applies, or None for always.
         due_at: When a plan is due, or None.
-        ends_at: When a plan is over, or None.
         scope: Scope in which it applies.
         tags: Labels.
         ended: What of the user it says to hold no longer, or None.
@@ -66,7 +65,6 @@ class Lesson:
     slot: Slot | None
     condition: str | None
     due_at: datetime | None
-    ends_at: datetime | None
     scope: str
     tags: tuple[str, ...]
     signal: Signal
@@ -103,7 +101,7 @@ def derive(
     standing = Signal.IDENTITY if ended else standing_of(plain, signal, slot)
     leans = slot is None and not stands_alone(plain, correction=correction)
     text = quoted(plain, answered) if answered and leans and kind is not Kind.RULE else plain
-    due_at, ends_at = dates_of(plain, said_at) if kind is Kind.PLAN else (None, None)
+    due_at = dates_of(plain, said_at)[0] if kind is Kind.PLAN else None
     return Lesson(
         candidate=candidate,
         text=text,
@@ -112,7 +110,6 @@ def derive(
         slot=slot,
         condition=condition_of(plain) if kind is Kind.RULE else None,
         due_at=due_at,
-        ends_at=ends_at if signal is Signal.PLAN else None,
         scope=_scope(plain, scope, slot, standing, kind),
         tags=tuple(name for name, on in _tags(signal) if on),
         signal=standing,

@@ -1,7 +1,8 @@
 """Reading text: words, stems, dates, questions and statements. Pure, without the ledger.
 
-words            what a word is, for the index and for queries; ``STOP_WORDS``, ``WEAK_WORDS``,
-                 ``HEAD``; cues
+words            what a word is, for the index and for queries; stems of Cyrillic and Arabic
+                 (English: ``porter`` in ``ledger.schema``); an estimate of tokens;
+                 ``STOP_WORDS``, ``WEAK_WORDS``, ``HEAD``; cues
 sentences        which parts of a text are statements: ``PIECE``; whether a text merely asks
 when             which times a text speaks of, and what else is asked; moments and lengths of time
                  (``UNITS``)

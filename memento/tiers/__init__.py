@@ -12,7 +12,8 @@ derived         which derived files are used, and who writes them
 indexer         when the backlog is worked off, and for whom it waits: ``BITE_TEXTS``, ``GIVE_WAY``
 queue           which text is embedded next: ``LOOK``, ``LATELY``
 work            what is done with a text, and with one that the embedder refuses
-store_embedder  which embedder a store has, and whether it is still the same: ``CANARY``, ``SAME``
+store_embedder  which embedder a store has, and whether it is still the same: ``CANARY``, ``SAME``;
+                how the tokens of a prompt are counted
 
 The medium tier, full text, is part of the ledger. ``retrieve.vector_search`` loads the vectors and
 chooses between exact search and Chroma; ``admit.importance`` chooses the tier of a new memory.

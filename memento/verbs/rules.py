@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Unpack
 
 from memento.base import blocks
-from memento.base.clock import DAY, day_in, from_micros
+from memento.base.clock import DAY, day_in, from_micros, to_micros
 from memento.base.scopes import ancestors, contains
 from memento.check import (
     MAX_K,
@@ -32,6 +32,8 @@ from memento.ledger.links import pairs as pairs_of
 from memento.ledger.memories import PolicyMark
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row
+from memento.observe.derive import dates_of
+from memento.observe.signals import Signal
 from memento.observe.values import Candidate
 from memento.prompt import conditions, rendering, tail, zones
 from memento.prompt.policy_values import TOKENS, Conflict, Policy, Shown
@@ -395,6 +397,7 @@ class Rules(Part):
             row
             for row in plans
             if row.trust in ("user", "agent")
+            and not self._is_over(row, now)
             and (row.due_at <= horizon if row.due_at is not None else TODO in json.loads(row.tags))
         ]
         due.sort(key=lambda r: (Trust.rank_of(r.trust), r.due_at is None, r.due_at or 0, r.docid))
@@ -409,6 +412,14 @@ class Rules(Part):
             steps = json.loads(noted[0].body)["next"] if open_ else []
             items += [Item(8, f"- next step: {escape(step)}") for step in steps[:1]]
         return items
+
+    def _is_over(self, row: Row, now: int) -> bool:
+        """Return whether the last day of what was to happen has passed; a thing to do stays."""
+        if row.signal != Signal.PLAN or row.due_at is None or row.due_at >= now:
+            return False
+        said_at = from_micros(row.occurred_at).astimezone(self._view.engine.config.zone)
+        _, over = dates_of(row.text, said_at)
+        return over is None or to_micros(over) <= now
 
     def _plan(self, row: Row, now: int) -> Item:
         when = "to do"

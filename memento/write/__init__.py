@@ -3,9 +3,9 @@
 remember         the order of one ``add``: insert, merge repeats, take slots, link, let the ring
                  overflow
 merge, replacing  what a repeat changes, field by field; when an id is taken over
+trust            what is quarantined (`trust.judge` is asked first, so it takes no slot until it is
+                 approved), and taken back with its source: by origin, not by content
 slots            who holds a slot after each change: its table; only `slots.contend` decides
-trust            what is quarantined, approved, taken back with its source: by origin, not by
-                 content
 locks            what a lock or a pin forbids: its table
 change           update, forget, restore, move, archive
 undo             what is taken back, and when a memory is left as it is

@@ -182,16 +182,23 @@ def test_conditions_are_part_of_a_rules_slot(memory, tell):
     ]  # fmt: skip
 
 
-def test_a_plan_has_a_date_and_ends_with_it(memory, tell, clock):
-    """Dates are read from the moment of the turn, in the user's time zone."""
+def test_a_plan_has_a_date_and_can_be_found_after_it(memory, tell, clock):
+    """Dates are read from the moment of the turn, in the user's time zone.
+
+    When the day is over, the plan leaves the policy. It is not hidden: people ask what was.
+    """
     said_at = datetime(2025, 1, 6, 9, tzinfo=UTC)  # a Monday
     seen = tell("I'm flying to Lisbon on Friday.", "plan", occurred_at=said_at)
     plan = seen.learned[0].memory
     assert (plan.kind, plan.occurred_at) == (Kind.PLAN, said_at)
     assert plan.due_at == datetime(2025, 1, 10, 23, 59, tzinfo=UTC)
-    assert plan.valid_until == datetime(2025, 1, 11, tzinfo=UTC)
-    clock.advance(timedelta(days=11))
-    assert [one.id for one in learnt(memory)] == []
+    assert plan.valid_until is None
+    clock.advance(plan.due_at - clock())
+    assert plan.text in memory.rules.policy(session="s").tail
+    clock.advance(timedelta(minutes=2))
+    assert plan.text not in memory.rules.policy(session="s").tail
+    assert [one.id for one in learnt(memory)] == [plan.id]
+    assert plan.id in {hit.id for hit in memory.retrieve("When did I fly to Lisbon?")}
 
 
 @pytest.mark.parametrize(

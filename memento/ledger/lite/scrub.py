@@ -1,7 +1,8 @@
 """Overwrite the unused parts of an SQLite file, a few pages at a time.
 
 SQLite leaves deleted rows in the unused parts of its pages. ``VACUUM`` removes them, but blocks the
-writer until the whole file is written again. Here zeros are written over the unused parts only:
+writer until the whole file is written again, so it is used for small files only
+(``sqlite.WHOLE_PAGES``). Here zeros are written over the unused parts only:
 pages on the free list, the gap and the free blocks of a tree page, and the end of the last overflow
 page of a value. No byte that SQLite reads is changed, so the process may be killed at any point.
 Fragments of three bytes or less between two cells are left.
