@@ -435,7 +435,7 @@ def test_a_vector_that_comes_between_two_reads_is_not_lost(open_memory, monkeypa
     )
     memory.add("Ada drinks green tea")
     assert memory.flush(wait=True, timeout=60)
-    looked = Roster.snapshot
+    looked = Roster.view
     late = ["the boiler is in the cellar"]
 
     def add():
@@ -449,7 +449,7 @@ def test_a_vector_that_comes_between_two_reads_is_not_lost(open_memory, monkeypa
             adding.join(60)
         return looked(roster)
 
-    monkeypatch.setattr(Roster, "snapshot", look)
+    monkeypatch.setattr(Roster, "view", look)
     memory.retrieve("tea")
     boiler = memory.retrieve("the boiler is in the cellar")[0]
     assert boiler.text == "the boiler is in the cellar"

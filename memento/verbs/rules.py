@@ -520,9 +520,9 @@ class Rules(Part):
         >>> import tempfile
         >>> from memento import MemoryManager
         >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
-        ...     seen = memory.observe("Metric is better.")
+        ...     seen = memory.observe("Ada sits upstairs.")
         ...     [one.text for one in memory.rules.doubtful()]
-        ['Metric is better.']
+        ['Ada sits upstairs.']
         """
         return Learning(self._view).doubtful(limit)
 

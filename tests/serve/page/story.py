@@ -56,7 +56,7 @@ def tell(memory, clock):
         actor="Rami",
         scope="home/kitchen",
     )
-    say("Metric is better.", None, "papers")
+    say("Ada sits upstairs.", None, "papers")
     memory.add("The boiler is serviced in May.", scope="home", actor="Lena", session="weekend plan")
     memory.add(
         "Kittiwake, the boat of Rami, lies at berth 14.", "long", actor="Rami", aliases=["the boat"]

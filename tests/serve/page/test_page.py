@@ -302,7 +302,7 @@ def test_an_undone_approval_has_no_button_to_redo_it(visitor, told):
 
 def test_what_was_doubtful_is_decided(visitor, memory):
     """A statement that observe was not sure of is remembered or left, and both are undone."""
-    text = "Fiona has left."
+    text = "Ada sits upstairs."
     turn = memory.observe(text, session="s").turns[0]
     assert "Worth remembering?" in visitor.get("/inbox").text
     for path, said in (
