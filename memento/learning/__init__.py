@@ -440,9 +440,7 @@ def _directed(text: object, scope: str, condition: str | None) -> Lesson:
     span = signals.Span(0, len(text), text)
     said = signals.Candidate(span, signals.Signal.RULE, 1.0, sure=True)
     if len(text) > split.LONGEST:  # as observe does: no sentence, so nothing is read from it
-        return derive.Lesson(
-            said, text, Kind.RULE, None, condition, None, scope, (), said.signal
-        )
+        return derive.Lesson(said, text, Kind.RULE, None, condition, None, scope, (), said.signal)
     lesson = derive.derive(said, answered=None, said_at=_NEVER, scope=scope)
     assert lesson is not None  # noqa: S101 - a rule always is one
     when = lesson.condition if condition is None else condition

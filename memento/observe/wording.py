@@ -72,6 +72,12 @@ _NO_CONDITION = re.compile(
     r"|when possible|for example|in my opinion|after all|at the moment|if (?:i|we) remember\b.*)",
     re.IGNORECASE,
 )
+_ORDERS = re.compile(
+    r"\b(?:please|kindly|always|never|don['’]t|do not|use|give|write|answer|reply|respond|keep|stop"  # noqa: RUF001 - a real apostrophe
+    r"|make|put|show|add|call|send|list|leave|avoid)\b",
+    re.IGNORECASE,
+)
+"""Words of an order: "in future kindly give steps, one a line" opens with no clause of its own."""
 _CLOSES = re.compile(
     r"\s(?P<clause>(?:when(?:ever)?|every time|each time|if|before|after|while|until"
     r"|as long as)\s+[^,;:]{3,100})$",
@@ -102,6 +108,8 @@ def condition_of(sentence: str) -> str | None:
     """
     plain = without_lead(sentence).strip().rstrip(".!;: ")
     opening, closing = _OPENS.match(plain), _CLOSES.search(plain)
+    if opening and not _OPENS_SURELY.match(plain) and _ORDERS.search(opening["clause"]):
+        opening = None
     for found in (opening, closing):
         if found and not _NO_CONDITION.fullmatch(found["clause"]):
             excepted = _EXCEPTED.search(plain[: found.start("clause")])

@@ -29,6 +29,20 @@ def test_an_exception_is_no_condition(said):
 
 
 @pytest.mark.parametrize(
+    ("said", "condition"),
+    [
+        ("In future kindly give steps as a numbered list, one action per line.", None),
+        ("For everything please use metric, not imperial.", None),
+        ("In python files, use tabs.", "In python files"),
+        ("If you write SQL use capitals, please.", "If you write SQL use capitals"),
+    ],
+)
+def test_an_opening_that_holds_the_order_is_no_condition(said, condition):
+    """The rule would only be shown with messages about its own words."""
+    assert condition_of(said) == condition
+
+
+@pytest.mark.parametrize(
     ("condition", "message", "holds"),
     [
         ("unless I ask for recipes", "A recipe for bread, please", False),
