@@ -107,7 +107,7 @@ lose 15 answers."""
 
 
 def likely(hits: Sequence[Hit], sure: float) -> tuple[Hit, ...]:
-    """Return the hits to show: of an answer in doubt, the first two and those that are likely.
+    """Return the hits to show: of an answer in doubt, the first two, what is newer, and the likely.
 
     Args:
         hits: Best first.
@@ -116,7 +116,34 @@ def likely(hits: Sequence[Hit], sure: float) -> tuple[Hit, ...]:
     if sure > DOUBTED:
         return tuple(hits)
     bar = HARDLY * max((hit.confidence for hit in hits), default=0.0)
-    return (*hits[:FEW], *(hit for hit in hits[FEW:] if hit.confidence >= bar))
+    newer = {hit.newer for hit in hits[:FEW]}
+    return (
+        *hits[:FEW],
+        *(hit for hit in hits[FEW:] if hit.confidence >= bar or hit.id in newer),
+    )
+
+
+def newer_first(memories: Iterable[Hit | Memory]) -> list[Hit | Memory]:
+    """Move a memory before an older one that names it as newer; keep the order of all others.
+
+    A hit names a newer memory about the same thing even where that fits the query much less. A
+    model that reads both should meet what holds now first. The turn that taught the older one
+    counts as the older one.
+    """
+    given = list(memories)
+    at = {one.id: place for place, one in enumerate(given)}
+    newer: dict[str, int] = {}
+    for one in given:
+        if isinstance(one, Hit) and (place := at.get(one.newer or "")) is not None:
+            newer |= dict.fromkeys((one.id, *one.memory.source.parents), place)
+    order: dict[int, Hit | Memory] = {}
+    for first in range(len(given)):
+        chain, place = [first], newer.get(given[first].id)
+        while place is not None and place not in chain:
+            chain.append(place)
+            place = newer.get(given[place].id)
+        order |= {one: given[one] for one in reversed(chain) if one not in order}
+    return list(order.values())
 
 
 def new_nonce() -> str:
@@ -130,7 +157,7 @@ class Block:
 
     Attributes:
         text: The block, without a line break at its end; ``""`` if there is nothing to show.
-        shown: Ids of the memories in it, best first.
+        shown: Ids of the memories in it, in its order.
     """
 
     text: str
@@ -147,7 +174,7 @@ def render(
     cut: Cut | None = None,
     zone: tzinfo = UTC,
 ) -> str:
-    """Render memories as one block, in the order given.
+    """Render memories as one block, in the order given, but a newer statement before an older one.
 
     Hits that say the same from equally trusted sources are one record, which names all who said it.
     A record says its kind, unless it is an episode with a speaker, which says that it was said. See
@@ -205,7 +232,7 @@ def compose(
         raise InvalidInput("tokens", f"must be at least 1, not {tokens!r}")
     if count_tokens is not None and not callable(count_tokens):
         raise InvalidInput("count_tokens", "must be a callable(text) or None")
-    said = _folded(memories, cut, against or {}, ids=ids)
+    said = _folded(newer_first(memories), cut, against or {}, ids=ids)
     record = partial(_record, ids=ids, zone=zone)
     if tokens is None or not said:
         return _block(nonce, [(one, record(one, one.text)) for one in said])

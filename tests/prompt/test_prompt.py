@@ -14,7 +14,7 @@ from memento import MemoryManager
 from memento.base.blocks import BRIEF_NOTICE, NOTICE
 from memento.errors import InvalidInput
 from memento.prompt import Relevant
-from memento.prompt.rendering import compose, escape, new_nonce, render
+from memento.prompt.rendering import compose, escape, likely, new_nonce, newer_first, render
 from memento.testing import HashEmbedder
 from memento.text.words import estimate
 from memento.types import Hit, Kind, Memory, Source, Status, Tier, Trust
@@ -95,6 +95,44 @@ def test_any_text_comes_back_unchanged_and_the_block_cannot_be_closed(texts: lis
     assert [record["id"] for record in records] == [text or "-" for text in texts]
     assert block.count("<") == block.count(">") == 2
     assert all(char.isprintable() or char in "\n\u200c\u200d" for char in block)
+
+
+@given(st.data(), st.integers(min_value=0, max_value=7))
+def test_what_is_newer_comes_first_and_nothing_is_lost(data: st.DataObject, count: int) -> None:
+    """Whatever names what, also in a circle; without names the order stays."""
+    names = [str(n) for n in range(count)]
+    one = st.sampled_from(["away", *names])
+    hits = [Hit(memory(n, id=n), 0.5, 0.5, newer=data.draw(one | st.none())) for n in names]
+    order = [hit.id for hit in newer_first(hits)]
+    assert sorted(order) == names
+    for hit in hits:
+        chain, at = [hit.id], hit.newer
+        while at in names and at not in chain:
+            chain.append(at)
+            at = hits[int(at)].newer
+        if at not in chain:  # no circle
+            assert [order.index(n) for n in chain] == sorted(map(order.index, chain))[::-1]
+    plain = [Hit(memory(n, id=n), 0.5, 0.5) for n in names]
+    assert newer_first(plain) == plain
+
+
+def test_the_turn_that_taught_the_older_one_comes_after_the_newer_one_too() -> None:
+    """A message and what was learned from it say the same."""
+    old = memory("Amara owns it.", id="old", source=Source(parents=("turn",)))
+    turn, new = memory("Fine. Amara owns it.", id="turn"), memory("Lin took it over.", id="new")
+    hits = [Hit(turn, 0.9, 0.9), Hit(old, 0.8, 0.8, newer="new"), Hit(new, 0.4, 0.4)]
+    assert [hit.id for hit in newer_first(hits)] == ["new", "turn", "old"]
+    assert compose(hits, nonce=NONCE).shown == ("new", "turn", "old")
+
+
+def test_of_an_answer_in_doubt_what_is_newer_is_shown() -> None:
+    """Otherwise a prompt would show what holds no longer, alone."""
+    hits = [
+        Hit(memory(name, id=name), 0.5, sure, newer=newer)
+        for name, sure, newer in (("a", 0.4, "d"), ("b", 0.3, None), ("c", 0.01, None),
+                                  ("d", 0.01, None))
+    ]  # fmt: skip
+    assert [hit.id for hit in likely(hits, 0.3)] == ["a", "b", "d"]
 
 
 @settings(max_examples=200, deadline=None)
