@@ -129,7 +129,8 @@ def insert_or_fold(work: Work, entries: Sequence[Entry]) -> list[Row]:
     before = memories.latest_rev(work.db, work.ns) if several else 0
     rows = [row for run in _runs(entries) for row in _write_run(work, run)]
     for entry, row in zip(entries, rows, strict=True):
-        relate(work, entry, row)
+        if entry.related:
+            relate(work, entry, row)
         if entry.redacted and row is entry.row:
             log_event(work, row, Event.REDACTED, entry.redacted)
     if short := {row.session for row in rows if row.tier == Tier.SHORT}:
