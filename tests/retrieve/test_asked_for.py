@@ -215,7 +215,10 @@ def test_a_prompt_knows_where_the_user_lives(told):
 
 def test_a_prompt_in_doubt_shows_two_and_what_is_nearly_as_likely():
     """The first two stay, and of the others those that are no worse than a share of the best."""
-    hits = [SimpleNamespace(confidence=sure) for sure in (0.4, 0.01, 0.02, 0.3, 0.03)]
+    hits = [
+        SimpleNamespace(confidence=sure, newer=None, id=str(sure))
+        for sure in (0.4, 0.01, 0.02, 0.3, 0.03)
+    ]
     shown = [hit.confidence for hit in rendering.likely(hits, 0.45)]
     assert shown == [0.4, 0.01, 0.3]
     assert rendering.likely(hits, 0.55) == tuple(hits)
