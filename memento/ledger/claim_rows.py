@@ -27,7 +27,7 @@ _REWORDED = (
 
 def cursor(db: Transaction, ns: int) -> int:
     """Return the revision up to which the statements of a namespace were compared."""
-    return _places(db, ns)[0]
+    return min(meta.get_number(db, f"{_CURSOR}{ns}"), memories.latest_rev(db, ns))
 
 
 def move_cursor(db: Transaction, ns: int, rev: int) -> None:
@@ -42,16 +42,7 @@ def behind(db: Transaction, ns: int) -> bool:
 
 def waiting(db: Transaction, ns: int) -> int:
     """Count the revisions of a namespace that were not compared yet."""
-    compared, newest = _places(db, ns)
-    return newest - compared
-
-
-def _places(db: Transaction, ns: int) -> tuple[int, int]:
-    """Return the revision up to which a namespace was compared, and its newest."""
-    db.ahead(lambda later: memories.latest_rev(later, ns))
-    compared = meta.get_number(db, f"{_CURSOR}{ns}")
-    newest = memories.latest_rev(db, ns)
-    return min(compared, newest), newest
+    return memories.latest_rev(db, ns) - cursor(db, ns)
 
 
 def reworded(db: Transaction, ns: int) -> set[int]:

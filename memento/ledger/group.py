@@ -284,7 +284,7 @@ class GroupCommit(ABC):
         """Do the jobs of a group, together where possible; each by itself if that fails."""
         try:
             self._in_turn(lambda: self._transact(group))
-        except TogetherError:
+        except _TogetherError:
             group.apart = True
             self._in_turn(lambda: self._transact(group))
 
@@ -304,12 +304,10 @@ class GroupCommit(ABC):
         session.execute("SAVEPOINT job")
         try:
             self._run_together(members, session)
-            session.execute("RELEASE job")
-        except Exception as error:  # a server may tell only now
-            if self._is_over(session, error):
-                raise
+        except _TogetherError:
             session.execute("ROLLBACK TO job")
             return False
+        session.execute("RELEASE job")
         return True
 
     def _run_together(self, members: Sequence[Ticket[object]], session: Any) -> None:
@@ -322,7 +320,7 @@ class GroupCommit(ABC):
         except Exception as error:  # a job may raise anything; apart, its caller gets it
             if self._is_over(session, error):
                 raise
-            raise TogetherError from error
+            raise _TogetherError from error
         finally:
             session.end_job()
         for member, result in zip(members, results, strict=True):
@@ -333,14 +331,13 @@ class GroupCommit(ABC):
         session.execute("SAVEPOINT job")
         try:
             member.run(session)
-            session.execute("RELEASE job")
         except Exception as error:  # a job may raise anything; its caller gets it
             if self._is_over(session, error):
                 raise
             session.execute("ROLLBACK TO job")
-            session.execute("RELEASE job")
             member.error = self._explained(error)
+        session.execute("RELEASE job")
 
 
-class TogetherError(Exception):
+class _TogetherError(Exception):
     """Jobs that were done together failed; they are undone, and each is done by itself."""

@@ -316,11 +316,10 @@ def next_rows(db: Transaction, ns: int, rev: int, most: int) -> list[tuple[int, 
     """Read the next rows added or changed after a revision, in order, each with its revision."""
     low, high = docid_range(ns)
     came = f"docid > ? AND docid <= ? AND {memories.NOT_ERASED} ORDER BY docid LIMIT ?"
+    new = select(db, came, (low + rev, high, most))
     later = f"ns = ? AND rev > ? AND rev <> (docid & {SEQ_MASK}) AND {_OLD} <= ?"
     sound = "typeof(rev) = 'integer'"  # a damaged value sorts after every number
     where = f"{later} AND {sound} AND {memories.NOT_ERASED} ORDER BY rev LIMIT ?"
-    db.ahead(lambda then: select(then, where, (ns, rev, low + rev, most)))
-    new = select(db, came, (low + rev, high, most))
     changed = select(db, where, (ns, rev, low + rev, most))
     placed = [(row.docid & SEQ_MASK, row) for row in new] + [(row.rev, row) for row in changed]
     return sorted(placed, key=lambda one: one[0])[:most]

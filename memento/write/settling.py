@@ -37,9 +37,9 @@ from memento.types import Kind, Reason, Status, Trust
 from memento.write import locks, slots
 from memento.write.steps import ACCEPTED, ENDED, FOUND, hide, holds
 
-BITE = 128
-"""Maximum number of memories that one transaction compares: about 2 ms, and 8 ms on a server, for
-which an ``add`` waits."""
+BITE = 64
+"""Maximum number of memories that one transaction compares: about 10 ms, during which an ``add``
+waits."""
 NEVER = frozenset({Kind.EPISODE, Kind.EMOTION, Kind.QUESTION, Kind.ARTICLE})
 """Kinds that tell what happened or was felt, and claim nothing that lasts."""
 _SIGNALS = {Kind.RULE: (Signal.RULE,), Kind.PREFERENCE: (Signal.PREFERENCE,)}
@@ -154,19 +154,17 @@ def _settle(work: Work, rows: Sequence[Row], config: Conflicts, known: Readings)
     """Compare memories with earlier ones, in order."""
     late = [row for row in rows if (row.docid, row.rev) not in known]
     readings = {**known, **read_ahead(late, config)} if late else known
-    said = [readings.get((row.docid, row.rev), Reading()) for row in rows]
-    asked = sorted({key for reading in said for key in reading.numbers})
-    most = config.pairs + len(rows)
-    work.db.ahead(lambda db: claim_rows.sharing(db, asked, most))
     stored = claim_rows.keys(work.db, [row.docid for row in rows])
     due: list[tuple[Row, Reading, frozenset[int]]] = []
-    for row, reading in zip(rows, said, strict=True):
+    for row in rows:
+        reading = readings.get((row.docid, row.rev), Reading())
         before = stored.get(row.docid, frozenset())
         if reading.numbers != before:  # else only its status or another column changed
             due.append((row, reading, before))
     if not due:
         return
-    sharing = defaultdict(list, claim_rows.sharing(work.db, asked, most))
+    asked = sorted({key for _, reading, _ in due for key in reading.numbers})
+    sharing = defaultdict(list, claim_rows.sharing(work.db, asked, config.pairs + len(due)))
     claim_rows.store(work.db, {row.docid: reading.numbers for row, reading, _ in due})
     for row, reading, before in due:
         if before:  # else its links were imported with it, as doubts in the log were

@@ -146,9 +146,8 @@ def test_memories_get_vectors_while_very_many_statements_wait(open_memory, monke
     assert not memory.store.stats().backlog.get("embed")
 
 
-def test_a_quiet_moment_has_an_end(memory, monkeypatch):
+def test_a_quiet_moment_has_an_end(memory):
     """Then there is more to do at once; a caller who waits has no such end."""
-    monkeypatch.setattr(settling, "BITE", 64)
     chores = memory._engine.background.statements
     with memory._engine.indexer.paused():
         ids = [memory.add(f"My desk number {n} is in the hall").id for n in range(80)]

@@ -535,9 +535,8 @@ def test_a_sleep_compares_nothing_of_other_namespaces(memory):
         assert all(waits(one) for one in others)
 
 
-def test_a_sleep_without_time_does_one_thing_at_a_time(memory, monkeypatch):
+def test_a_sleep_without_time_does_one_thing_at_a_time(memory):
     """Comparing, and a step that finds nothing, are things too; in the end all is done."""
-    monkeypatch.setattr("memento.write.settling.BITE", 64)
     with memory._engine.indexer.paused():
         memory.add_many(f"The {n}th lamp post stands at the gate" for n in range(300))
         first = memory.sleep.run(seconds=0)

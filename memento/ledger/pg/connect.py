@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -52,7 +52,6 @@ _MARKED = {
     "/* bytes */ BLOB": "text",
 }
 """Maps fragments of ``dialect`` to what the server has instead."""
-_CHANGES = ("INSERT", "UPDATE", "DELETE")
 _NUMBERS = re.compile(r"IN \(SELECT CAST\(value AS BIGINT\) FROM json_each\((\?\d*)\)\)")
 _ARRAY = r"= ANY (CAST((SELECT translate(\1, '[]', '{}')) AS bigint[]))"
 """``dialect.one_of_numbers``, and what finds the rows by their index behind row security, too."""
@@ -90,7 +89,6 @@ class PgTransaction:
 
     __slots__ = (
         "_answers",
-        "_due",
         "_early",
         "_queue",
         "_upto",
@@ -108,7 +106,6 @@ class PgTransaction:
         self.written = 0
         self.space: int | None = None
         self._answers: list[psycopg.Cursor[Any]] = []
-        self._due: list[_Change] = []
         self._queue: list[_Asked] = []
         self._early: list[tuple[_Asked, psycopg.Cursor[Any]]] = []
 
@@ -121,31 +118,24 @@ class PgTransaction:
         return self.connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
 
     def execute(self, statement: str, parameters: Any = (), /) -> Answer:
-        if self._whole is None and _is_change(statement):
-            return self._put_off(_Change(self, statement, parameters))
         asked = _Asked(statement, parameters)
-        if statement.startswith("ROLLBACK"):
-            self._due.clear()
         if not statement.startswith("SELECT"):
             self._forget_early()
         cursor = self._take_early(asked)
-        if cursor is None and (self._due or self._queue):
-            if asked not in self._queue:
-                self._queue.append(asked)
-            self.send()
+        if cursor is None and self._queue:
+            self._ask_all(asked)
             cursor = self._take_early(asked)
         if cursor is None:
-            cursor = self._sent(statement, parameters)
+            cursor = self.connection.execute(prepared(statement), parameters or None)
+            self._answers.append(cursor)
         return _Answer(cursor)
 
     def executemany(self, statement: str, parameters: Iterable[Any], /) -> Answer:
-        return self._put_off(_Change(self, statement, list(parameters), several=True))
-
-    def _put_off(self, change: _Change) -> Answer:
-        """Let a change wait for the next statement, or for the commit: they are one message."""
         self._forget_early()
-        self._due.append(change)
-        return change
+        cursor = self.connection.cursor()
+        cursor.executemany(prepared(statement), parameters)
+        self._answers.append(cursor)
+        return _Answer(cursor)
 
     def ahead(self, *asks: Callable[[Transaction], object]) -> None:
         for ask in asks:
@@ -155,26 +145,14 @@ class PgTransaction:
                 if heard.asked not in (*self._queue, *(one for one, _ in self._early)):
                     self._queue.append(heard.asked)
 
-    def send(self, *last: str) -> None:
-        """Make the changes that wait, and execute other statements after them, in one message."""
-        due, self._due = [*self._due, *(_Change(self, one, ()) for one in last)], []
-        queue, self._queue = self._queue, []
-        if not (due or queue):
-            return
+    def _ask_all(self, asked: _Asked) -> None:
+        """Execute a statement and those that were announced, in one message."""
+        due, self._queue = [*self._queue, asked], []
         with self.connection.pipeline():
-            for change in due:
-                change.cursor = self._sent(change.statement, change.values, several=change.several)
-            for one in queue:
-                self._early.append((one, self._sent(*one)))
-
-    def _sent(self, statement: str, values: Any, *, several: bool = False) -> psycopg.Cursor[Any]:
-        if several:
-            cursor = self.connection.cursor()
-            cursor.executemany(prepared(statement), values)
-        else:
-            cursor = self.connection.execute(prepared(statement), values or None)
-        self._answers.append(cursor)
-        return cursor
+            for one in due if asked not in due[:-1] else due[:-1]:
+                cursor = self.connection.execute(prepared(one.statement), one.parameters or None)
+                self._answers.append(cursor)
+                self._early.append((one, cursor))
 
     def _take_early(self, asked: _Asked) -> psycopg.Cursor[Any] | None:
         """Return the answer to a statement that was announced, once."""
@@ -194,43 +172,6 @@ class PgTransaction:
         self._forget_early()
         while self._answers:
             self._answers.pop().close()
-
-
-def _is_change(statement: str) -> bool:
-    """Return whether a statement changes rows and returns none."""
-    return statement.startswith(_CHANGES) and "RETURNING" not in statement
-
-
-class _Change:
-    """A change that waits to be made, and the answer to it."""
-
-    __slots__ = ("_session", "cursor", "several", "statement", "values")
-
-    def __init__(
-        self, session: PgTransaction, statement: str, values: Any, *, several: bool = False
-    ) -> None:
-        self._session, self.statement, self.values = session, statement, values
-        self.several = several
-        self.cursor: psycopg.Cursor[Any] | None = None
-
-    @property
-    def rowcount(self) -> int:
-        if self.cursor is None:
-            self._session.send()
-        assert self.cursor is not None  # noqa: S101 - it was sent
-        return self.cursor.rowcount
-
-    def fetchone(self) -> None:
-        return None
-
-    def fetchmany(self, size: int = 1) -> list[Any]:  # noqa: ARG002 - there are none
-        return []
-
-    def fetchall(self) -> list[Any]:
-        return []
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(())
 
 
 class _Asked(NamedTuple):

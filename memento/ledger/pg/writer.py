@@ -19,7 +19,7 @@ import psycopg
 from psycopg import errors
 
 from memento.errors import CommitUnknown, StoreClosed, StoreError
-from memento.ledger.group import MAX_GROUP, Group, GroupCommit, TogetherError
+from memento.ledger.group import MAX_GROUP, Group, GroupCommit
 from memento.ledger.pg.connect import BY_INDEX, Error, Lost, PgTransaction, explain
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ _SPACES = (
     "SELECT ns, fts_upto FROM namespaces WHERE ns = ANY ('{{{}}}') ORDER BY ns FOR NO KEY UPDATE"
 )
 _ASSIGNED = "SELECT pg_current_xact_id_if_assigned()::text"
-_COUNT = "UPDATE written SET n = n + 1 WHERE slot = {}"
+_COUNT_AND_COMMIT = "UPDATE written SET n = n + 1 WHERE slot = {}; COMMIT"
 _RETRIED = (errors.DeadlockDetected, errors.SerializationFailure)
 
 
@@ -108,13 +108,12 @@ class PgWriter(GroupCommit):
             try:
                 transaction, upto = self._begin(connection, group.spaces)
                 self._take_more(group, upto)
-                session = PgTransaction(connection, upto)
-                self._run_jobs(group, session)
-                if not transaction:
-                    session.send()
-                    transaction = _number(connection)
+                self._run_jobs(group, PgTransaction(connection, upto))
+                transaction = transaction or _number(connection)
                 group.sent = bool(transaction)
-                self._commit_all(group, session)
+                slot = random.randrange(SLOTS)  # noqa: S311 - no secret
+                connection.execute(_COUNT_AND_COMMIT.format(slot) if transaction else "COMMIT")
+                group.kept = True
             except Lost as error:
                 if not (group.sent and _is_lost(connection)):
                     _end(connection)
@@ -154,20 +153,6 @@ class PgWriter(GroupCommit):
                     break
                 group.append(first)
                 self._waiting.popleft()
-
-    def _commit_all(self, group: Group, session: PgTransaction) -> None:
-        """Commit, and make the last changes of the jobs in the same message."""
-        count = _COUNT.format(random.randrange(SLOTS))  # noqa: S311 - no secret
-        try:
-            session.send(*([count] * group.sent), "COMMIT")
-        except Error as error:
-            if _is_lost(session.connection) or isinstance(error, _RETRIED):
-                raise
-            group.sent = False
-            if len(group) > 1 and not group.apart:
-                raise TogetherError from error
-            raise
-        group.kept = True
 
     def _settle(self, group: Group, transaction: str, error: Exception) -> None:
         """Ask the server whether a transaction whose answer was lost was committed."""

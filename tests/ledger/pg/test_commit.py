@@ -18,9 +18,9 @@ from memento.tiers.indexer import Indexer
 psycopg = pytest.importorskip("psycopg")
 writer = pytest.importorskip("memento.ledger.pg.writer")
 
-STATEMENTS = 5
-"""Of an ``add``: begin with its locks, look for new words, for a repeat and for the newest row, and
-insert with the commit."""
+STATEMENTS = 6
+"""Of an ``add``: begin with its locks, look for new words, for a repeat and for the newest row,
+insert, and commit."""
 QUESTION = 5
 TOGETHER = STATEMENTS - 2
 """Of several: what is looked for is one message."""
