@@ -27,6 +27,7 @@ from common import FIGURE_HEADERS, Figure, embedder_named, median, table, uninde
 from corpus import Corpus
 
 from memento import Config, MemoryManager
+from memento.config import LongIndex
 from memento.types import Draft
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ TURNS = 40
 BITE = 1000
 WAIT = 120.0
 FLOOR = 98.0
-INDEXES = ("chroma", "exact")
+INDEXES = (LongIndex.CHROMA, LongIndex.EXACT)
 """In the order in which they are opened: the folder of Chroma has one owner."""
 SHOWN = 5
 """Differences that are printed of each index."""
@@ -83,7 +84,7 @@ def ask(memory: MemoryManager, text: str) -> Answer:
 
 
 @contextmanager
-def opened(root: Path, index: str, first: str, model: str) -> Iterator[MemoryManager]:
+def opened(root: Path, index: LongIndex, first: str, model: str) -> Iterator[MemoryManager]:
     """Open the store with one index, and wait until it answers.
 
     Raises:
@@ -93,7 +94,7 @@ def opened(root: Path, index: str, first: str, model: str) -> Iterator[MemoryMan
     with MemoryManager(root=root, config=config, embedder=embedder) as memory:
         memory.retrieve(first, DEPTH, record=False)  # loads what answers
         ends = time.monotonic() + WAIT
-        while index == "chroma" and memory._engine.long_state() != "ready":
+        while index is LongIndex.CHROMA and memory._engine.long_state() != "ready":
             if time.monotonic() > ends:
                 raise RuntimeError("Chroma did not load")
             time.sleep(0.1)
@@ -141,7 +142,7 @@ def compared(found: Mapping[str, Sequence[Answer]], note: str) -> list[Figure]:
     pairs = list(zip(found["exact"], found["chroma"], strict=True))
     shared = [len(set(a.ids) & set(b.ids)) / max(1, len(a.ids), len(b.ids)) for a, b in pairs]
     costs = {name: 1e3 * median([one.cpu for one in found[name]]) for name in INDEXES}
-    how = f"median; exact search {costs['exact']:.1f} ms"
+    how = f"median; exact search {costs[LongIndex.EXACT]:.1f} ms"
     return [
         Figure(
             "Chroma and exact: the same ten hits",
@@ -154,7 +155,7 @@ def compared(found: Mapping[str, Sequence[Answer]], note: str) -> list[Figure]:
         _share("Chroma: in the same order", [a.ids == b.ids for a, b in pairs]),
         _share("Chroma: with the same scores", [a.scores == b.scores for a, b in pairs]),
         _share("Chroma: hits in common", shared),
-        Figure("Chroma: CPU a question", costs["chroma"], unit="ms", note=how),
+        Figure("Chroma: CPU a question", costs[LongIndex.CHROMA], unit="ms", note=how),
     ]
 
 

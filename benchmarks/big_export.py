@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from memento import MemoryManager
 from memento.ingest import survey
@@ -47,9 +48,9 @@ def conversations(megabytes: int) -> Iterator[str]:
         yield text
 
 
-def conversation(rng: random.Random, number: int) -> dict:
+def conversation(rng: random.Random, number: int) -> dict[str, Any]:
     """Make a conversation with answers of some length, and the nodes that tell nothing."""
-    tree = {"root": {"id": "root", "message": None, "parent": None, "children": []}}
+    tree: dict[str, Any] = {"root": {"id": "root", "message": None, "parent": None, "children": []}}
     parent = "root"
     for turn in range(rng.randrange(4, 40)):
         role = ("user", "assistant", "tool")[turn % 3]

@@ -164,7 +164,8 @@ def ask_pairs(path: Path) -> list[dict[str, Any]]:
     people: dict[str, list[dict[str, str]]] = defaultdict(list)
     for row in map(json.loads, _lines(path)):
         people[row["person"]].append(row)
-    clock, cases = ManualClock(datetime(2026, 3, 2, 9, tzinfo=UTC)), []
+    clock = ManualClock(datetime(2026, 3, 2, 9, tzinfo=UTC))
+    cases: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as root, MemoryManager(root=root, clock=clock) as store:
         for number, rows in enumerate(people.values()):
             memory = store.of(f"person{number}")

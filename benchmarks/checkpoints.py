@@ -24,6 +24,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import count
 from tempfile import TemporaryDirectory
 
@@ -147,10 +148,10 @@ def timed() -> dict[str, float]:
     with TemporaryDirectory() as root, MemoryManager(root, embedder=None) as memory:
         work = memory.sessions.start("s", goal="measure")
         for n in range(TIMED):
-            taken["add"].append(_seconds(lambda n=n: memory.add(f"a bare note number {n}")))
+            taken["add"].append(_seconds(partial(memory.add, f"a bare note number {n}")))
             memory.add(f"turn {n}", session="s", role="user")
-            noted = _seconds(lambda n=n: work.checkpoint(done=[f"step {n}"], next=["the next"]))
-            taken["checkpoint"].append(noted)
+            note = partial(work.checkpoint, done=[f"step {n}"], next=["the next"])
+            taken["checkpoint"].append(_seconds(note))
             taken["resume"].append(_seconds(lambda: memory.sessions.resume("s")))
     return {verb: statistics.quantiles(each, n=20)[-1] for verb, each in taken.items()}
 

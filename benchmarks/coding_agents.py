@@ -62,10 +62,12 @@ def measure(root: str, count: int, *given: str) -> dict[str, float]:
     ]
     recall = {"name": "recall", "arguments": {"query": "which port does the service 42 use?"}}
     for agent in agents:
+        assert agent.stdin is not None
         agent.stdin.write(line(1, "initialize") + line(2, "tools/call", **recall))
         agent.stdin.write(line(3, "tools/call", **recall))
         agent.stdin.flush()
     for agent in agents:
+        assert agent.stdout is not None
         said = [json.loads(agent.stdout.readline()) for _ in range(3)]
         assert "listens on port" in said[-1]["result"]["content"][0]["text"]
     time.sleep(2)  # what is loaded in the background is theirs as well

@@ -7,13 +7,14 @@ import os
 import platform
 import subprocess
 import sys
+import traceback
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from memento import MemoryManager
     from memento.protocols import Embedder
@@ -76,6 +77,35 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
         for line in lines
     )
+
+
+def measured(
+    groups: Mapping[str, Callable[[], Iterable[Figure]]],
+) -> tuple[dict[str, list[Figure]], list[str]]:
+    """Measure groups of figures one after the other, and print those of each when it is done.
+
+    A group that fails hides no other: its traceback and its name are printed, and what it measured
+    before.
+
+    Returns:
+        The figures of each group, and the names of the groups that failed.
+    """
+    found: dict[str, list[Figure]] = {}
+    failed: list[str] = []
+    for name, group in groups.items():
+        print(f"{name} ...", file=sys.stderr, flush=True)
+        found[name] = []
+        try:
+            for figure in group():
+                found[name].append(figure)
+        except Exception:  # noqa: BLE001 - it is printed, and the caller learns which group
+            traceback.print_exc()
+            failed.append(name)
+        rows = [figure.cells() for figure in found[name]]
+        print(f"\n{name}\n{table(FIGURE_HEADERS, rows)}", flush=True)
+    if failed:
+        print(f"\nfailed: {', '.join(failed)}", flush=True)
+    return found, failed
 
 
 def percentile(values: Sequence[float], share: float) -> float:

@@ -104,7 +104,7 @@ def write(root: str, round_number: int, pipe: int, embedder: str, *, control: bo
 
 def add(memory: MemoryManager, round_number: int, chosen: Sequence[int]) -> None:
     """Add one memory, or several in one call, under the id that names it."""
-    drafts = [
+    drafts: list[dict[str, Any]] = [
         {
             "text": text_of(round_number, n),
             "id": mark_of(round_number, n),

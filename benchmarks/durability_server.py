@@ -116,7 +116,8 @@ def write(address: str, round_number: int, pipe: int, *, control: bool) -> None:
 
 def run(kills: int, seed: int, *, control: bool = False) -> Tally:
     """Kill the server so many times, and look for what was acknowledged after each."""
-    tally, dice, acknowledged = Tally(), random.Random(seed), {}
+    tally, dice = Tally(), random.Random(seed)
+    acknowledged: dict[str, str] = {}
     with (
         TemporaryDirectory(prefix="memento-durability-") as cache,
         postgres.Server("max_wal_size=64MB") as server,

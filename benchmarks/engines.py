@@ -24,12 +24,13 @@ import sys
 import threading
 import time
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-from common import FIGURE_HEADERS, ROOT, Figure, child_environment, median, table, write_json
+from common import ROOT, Figure, child_environment, measured, median, write_json
 from corpus import Corpus
 
 from memento import MemoryManager
@@ -54,20 +55,23 @@ SHOWN = 5
 def main() -> int:
     """Measure, and print what was found beside what it has to reach."""
     options = _parsed()
-    figures: list[Figure] = []
     settings = "shared_buffers=256MB", "max_wal_size=4GB"
     with (
         TemporaryDirectory(prefix="memento-engines-") as folder,
         postgres.Server(*settings) as server,
     ):
         os.environ["MEMENTO_CACHE"] = f"{folder}/cache"
-        if options.only != "adds":
-            figures += answers(Path(folder), server, options)
-        if options.only != "answers":
-            figures += adds(Path(folder), server, options)
-    print(table(FIGURE_HEADERS, [one.cells() for one in figures]))
-    write_json(options.json, {"figures": [one.cells() for one in figures]})
-    return int(any(one.verdict == "MISSED" for one in figures))
+        groups = {"answers": answers, "adds": adds}
+        found, failed = measured(
+            {
+                name: partial(group, Path(folder), server, options)
+                for name, group in groups.items()
+                if options.only in {None, name}
+            }
+        )
+    figures = [one for group in found.values() for one in group]
+    write_json(options.json, {"figures": [one.cells() for one in figures], "failed": failed})
+    return int(bool(failed) or any(one.verdict == "MISSED" for one in figures))
 
 
 # --- answers
@@ -104,12 +108,12 @@ def answers(folder: Path, server: Any, options: argparse.Namespace) -> list[Figu
     for question in differ[:SHOWN]:
         print(f"another order: {question}")
     size = f"{options.memories:,} memories, {len(questions)} questions"
-    ours, theirs = median(costs["lite"]), median(costs["pg"])
+    in_folder, on_server = median(costs["lite"]), median(costs["pg"])
     return [
         Figure("same order of ten", 100 - 100 * len(differ) / len(questions), 99.5, unit="%",
                higher=True, note=size),
-        Figure("CPU of a question, PostgreSQL to SQLite", theirs / ours, 1.5,
-               note=f"{1e3 * theirs:.1f} and {1e3 * ours:.1f} ms, medians"),
+        Figure("CPU of a question, PostgreSQL to SQLite", on_server / in_folder, 1.5,
+               note=f"{1e3 * on_server:.1f} and {1e3 * in_folder:.1f} ms, medians"),
         Figure("messages of a question", median(messages), 6, unit="",
                note=f"at most {max(messages)}"),
         Figure("messages of a question after a write", median(anew), 6, unit="",
@@ -127,7 +131,7 @@ def _messages(
     """
     import psycopg  # noqa: PLC0415 - may be missing
 
-    counts = []
+    counts: list[int] = []
     execute, pipeline = psycopg.Connection.execute, psycopg.Connection.pipeline
 
     def executed(connection: Any, *args: Any, **kwargs: Any) -> Any:

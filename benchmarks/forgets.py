@@ -28,8 +28,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
-from benchmarks.observe_voices import VOICES, voices
+from observe_voices import VOICES, voices
+
 from memento import MemoryManager
 from memento.learning import reading
 from memento.observe.candidates import find
@@ -110,12 +112,12 @@ def told(
         for one, session in zip(said, sessions_of(said), strict=True):
             here = f"{one['chat']}.{one['turn']}"
             asked = gold.get(here)
-            reading.find = heard(one["forget"] if asked else None)
             spoken = [{"role": "user", "content": one["text"]}]
             if one["previous"]:
                 spoken.insert(0, {"role": "assistant", "content": one["previous"]})
             day = datetime.fromisoformat(one["date"]).replace(hour=12, tzinfo=UTC)
-            seen = memory.observe(messages=spoken, session=session, occurred_at=day)
+            with mock.patch.object(reading, "find", heard(one["forget"] if asked else None)):
+                seen = memory.observe(messages=spoken, session=session, occurred_at=day)
             own = next(turn.id for turn in reversed(seen.turns) if turn.role == "user")
             turns[own] = here
             if not asked:

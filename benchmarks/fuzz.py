@@ -18,7 +18,7 @@ import random
 import sys
 from collections import Counter
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from common import embedder_named
 
@@ -28,7 +28,7 @@ from memento.errors import InvalidInput
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from memento.embed import Embedder
+    from memento.protocols import Embedder
 
 TEXTS_IN_STORE = 300
 QUERIES_OF_STORE = 1200
@@ -88,7 +88,7 @@ def strange(rng: random.Random) -> str:
     return "".join(chr(start + rng.randrange(256)) for _ in range(rng.randint(1, 6)))
 
 
-def options_of(rng: random.Random) -> dict[str, object]:
+def options_of(rng: random.Random) -> dict[str, Any]:
     """Choose the other arguments of a query."""
     return {
         "k": rng.choice((None, 1, 5, 50)),

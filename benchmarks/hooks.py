@@ -31,14 +31,15 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
-from common import FIGURE_HEADERS, ROOT, Figure, median, percentile, table, write_json
+from common import ROOT, Figure, measured, median, percentile, table, write_json
 from dialogues import ADVERSARIAL, Conversation, load
 from stores import opened
 
@@ -49,7 +50,7 @@ from memento.resident.client import call
 from memento.text.words import estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 AGENT, EVENT = "claude-code", "UserPromptSubmit"
 FOREIGN = 40
@@ -179,18 +180,21 @@ def shows(text: str, memory: str) -> bool:
     return text == memory or (len(parts) > 1 and all(part in memory for part in parts))
 
 
-def figures(name: str, run: Run) -> list[Figure]:
+def of_file(
+    name: str, conversations: Sequence[Conversation], options: argparse.Namespace
+) -> list[Figure]:
     """Return what was measured beside its floors; what is found has them on LoCoMo alone.
 
     People of BEAM ask for what others ask for too, programs among it, and name nobody: there a
     prompt of somebody else is not always off topic.
     """
+    run = measure(conversations, options)
     off = [shown for prompts in run.off.values() for shown in prompts]
     right = [shown for answers in run.right.values() for shown in answers]
     most, least = (5, 80) if name == "locomo" else (None, None)
     rows = [
         Figure("off topic, shown anything", share(off), most, None, "%"),
-        *(Figure(f"  {kind}", share(shown), unit="%") for kind, shown in run.off.items()),
+        *(Figure(f"  {kind}", share(shown), unit="%") for kind, shown in run.off.items() if shown),
         Figure("answerable, shown an answer", share(right), least, None, "%", higher=True),
         *(Figure(f"  {kind}", share(shown), unit="%") for kind, shown in sorted(run.right.items())),
     ]
@@ -224,14 +228,19 @@ def swept(files: Sequence[tuple[str, Sequence[Conversation]]], options: argparse
     print(table(["file", "NEAR", "off topic, %", "answers, %", "memories", "tokens"], rows))
 
 
-def client(folder: Path) -> list[Figure]:
-    """Measure the process that an agent starts."""
+def client() -> list[Figure]:
+    """Measure the process that an agent starts, in a folder of its own."""
+    with TemporaryDirectory(prefix="memento-hooks-") as folder, chdir(folder):
+        return client_in(Path(folder))
+
+
+def client_in(folder: Path) -> list[Figure]:
+    """Measure it in the present folder."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ.pop("MEMENTO_ROOT", None)
     for name in ("STATE_HOME", "RUNTIME_DIR", "DATA_HOME"):
         (folder / name).mkdir(0o700)
         os.environ[f"XDG_{name}"] = str(folder / name)
-    os.chdir(folder)
     root = folder / "DATA_HOME" / "memento"
     with MemoryManager(root) as memory:
         memory.add_many([f"The service {n} listens on port {7000 + n}" for n in range(1_000)])
@@ -304,7 +313,10 @@ def bad_events(root: str) -> Iterator[tuple[list[str], bytes]]:
     """Yield the words and the input of events as no agent should send them, in random order."""
     dice = random.Random(0)
     fields = ("session_id", "cwd", "prompt", "source", "prompt_id", "workspace_roots")
-    values = (None, 7, -0.5, True, [], [None], {}, {"a": [1]}, "", "\x00", "\ud800", "x" * 10_000)
+    values: tuple[Any, ...] = (
+        *(None, 7, -0.5, True, [], [None], {}, {"a": [1]}),
+        *("", "\x00", "\ud800", "x" * 10_000),
+    )
     whole = json.dumps({"session_id": "s", "cwd": "/", "prompt": "What was decided?"}).encode()
     agents, events = (AGENT, "codex", "nobody", ""), (EVENT, "Stop", "PreCompact", "Nothing", "")
     for _ in range(BAD):
@@ -339,14 +351,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.sweep:
         swept(files, options)
         return 0
-    found = {name: figures(name, measure(conversations, options)) for name, conversations in files}
+    groups: dict[str, Callable[[], list[Figure]]] = {
+        name: partial(of_file, name, some, options) for name, some in files
+    }
     if options.client:
-        with TemporaryDirectory(prefix="memento-hooks-") as folder:
-            found["client"] = client(Path(folder))
-    for name, rows in found.items():
-        print(f"{name}\n{table(FIGURE_HEADERS, [row.cells() for row in rows])}\n")
-    write_json(options.json, dict(found))
-    return int(any(row.verdict == "MISSED" for rows in found.values() for row in rows))
+        groups["client"] = client
+    found, failed = measured(groups)
+    write_json(options.json, {**found, "failed": failed})
+    missed = any(row.verdict == "MISSED" for rows in found.values() for row in rows)
+    return int(missed or bool(failed))
 
 
 if __name__ == "__main__":

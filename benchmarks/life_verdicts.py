@@ -116,7 +116,8 @@ def _wrong(world: World, seed: int, scores: Scores, attack: Attack | None) -> No
 
 def _statements(rng: random.Random) -> tuple[list[Item], list[str]]:
     """Make pairs of a right and a wrong statement, and a question for each pair."""
-    items, questions = [], []
+    items: list[Item] = []
+    questions: list[str] = []
     for at, thing in enumerate(THINGS):
         plain, question, other = KINDS[at % len(KINDS)]
         values: list[object] = (
@@ -161,7 +162,8 @@ def noise(seeds: Sequence[int]) -> Scores:
 
 
 def _noise(world: World, rng: random.Random, scores: Scores) -> None:
-    items, facts = [], []
+    items: list[Item] = []
+    facts = []
     for kind, cases in (("hard", HARD), ("easy", EASY)):
         for fact, question, lines in cases:
             facts.append((kind, question, len(items)))

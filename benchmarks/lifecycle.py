@@ -28,12 +28,13 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import life_drift
 import life_need
 import life_verdicts
-from common import FIGURE_HEADERS, Figure, table, write_json
+from common import Figure, measured, table, write_json
 from life_orders import BASELINES
 from life_world import PRODUCT, Scores
 
@@ -48,18 +49,21 @@ def main() -> int:
     options = _options()
     seeds = range(options.seed, options.seed + options.worlds)
     found: Found = {}
-    for name in options.only:
+
+    def played(name: str) -> Iterator[Figure]:
         began = time.perf_counter()
         part = SCENARIOS[name](seeds, options.slots)
         for label, scores in part.items():
             print(f"\n{label}\n{_laid_out(scores)}", flush=True)
         print(f"({time.perf_counter() - began:.0f} s)")
-        found |= part
-    figures = [figure for name in options.only for figure in FIGURES[name](found)]
-    print("\n" + table(FIGURE_HEADERS, [figure.cells() for figure in figures]))
+        found.update(part)
+        yield from FIGURES[name](part)
+
+    groups, failed = measured({name: partial(played, name) for name in options.only})
+    figures = [figure for group in groups.values() for figure in group]
     results = {name: scores.table() for name, scores in found.items()}
-    write_json(options.json, {"results": results, "figures": figures})
-    return int(any(figure.verdict == "MISSED" for figure in figures))
+    write_json(options.json, {"results": results, "figures": figures, "failed": failed})
+    return int(bool(failed) or any(figure.verdict == "MISSED" for figure in figures))
 
 
 def _options() -> argparse.Namespace:

@@ -137,7 +137,7 @@ def _is_ruled_out(one: Life, config: Config) -> bool:
     """Tell whether a memory that nobody uses is forgotten by the last day, and may go."""
     sleep = config.sleep
     may_go = one.kind in sleep.perishable and one.importance < sleep.archive_importance
-    stability = config.dynamics.stability.of(one.kind) * (0.5 + one.importance)
+    stability = config.dynamics.first_stability(one.kind) * (0.5 + one.importance)
     return may_go and retention(DAYS - 1 - one.day, stability) < sleep.archive_below
 
 

@@ -45,7 +45,8 @@ def read(printed: str) -> Tables:
         lines = block.strip().splitlines()
         if len(lines) > 2 and set(lines[2]) <= {"-", " "}:
             heads = lines[1].split()
-            found[lines[0]] = dict(_row(line, heads) for line in lines[3:] if _is_row(line))
+            if rows := dict(_row(line, heads) for line in lines[3:] if _is_row(line)):
+                found[lines[0]] = rows  # the table of the floors has none
     return found
 
 

@@ -76,6 +76,8 @@ class Machine:
             with suppress(httpx.HTTPError):
                 if httpx.get(f"http://127.0.0.1:{self.port}/readyz", timeout=5).is_success:
                     return
+            if self.process.poll() is not None:
+                break
             time.sleep(0.1)
         raise RuntimeError("a machine does not serve")
 

@@ -29,6 +29,7 @@ from common import EMBEDDERS, embedder_named, environment, percentile, table, wr
 
 from memento import AsyncMemoryManager, MemoryManager
 from memento.embed import resolve
+from memento.protocols import Embedder
 
 WAIT = 5.0
 MARK = "Clause"
@@ -45,8 +46,10 @@ class Counting:
     """
 
     def __init__(self, name: str) -> None:
-        self._embedder: Any = resolve(embedder_named(name) or "default")
-        self.name, self.dim = self._embedder.name, self._embedder.dim
+        embedder = resolve(embedder_named(name) or "default")
+        assert embedder is not None
+        self._embedder: Embedder = embedder
+        self.name, self.dim = embedder.name, embedder.dim
         self.document = 0
         self._lock = threading.Lock()
 
@@ -117,8 +120,8 @@ def ask_in_threads(memory: MemoryManager, embedder: Counting, users: int, at: in
 def ask_in_loop(memory: MemoryManager, embedder: Counting, users: int, at: int) -> Measured:
     """Let every user tell and ask at the same moment, as coroutines of one event loop."""
     measured = Measured()
-    shared: Any = object.__new__(AsyncMemoryManager)
-    shared._memory = memory  # noqa: SLF001 - the same store for both ways of asking
+    shared = object.__new__(AsyncMemoryManager)
+    shared._sync = memory  # the same store for both ways of asking
 
     async def one(user: int) -> None:
         view = shared.of(f"user{user}")
@@ -181,7 +184,7 @@ def run(options: argparse.Namespace, root: Path) -> dict[str, Measured]:
             time.sleep(0.001)
         numbers = range(options.rounds + 1, 2 * options.rounds + 1)
         beside = rounds(ask, memory, embedder, options.users, numbers)
-        left = pasting.stats().backlog.get("embed", 0)
+        left = pasting.store.stats().backlog.get("embed", 0)
     if not left:
         print("the document was embedded before the last answer: take a longer one (--paste)")
     return {"quiet": quiet, "beside the document": beside}

@@ -27,11 +27,12 @@ import sys
 from bisect import bisect_left, bisect_right
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from common import FIGURE_HEADERS, Figure, embedder_named, table, write_json
+from common import Figure, embedder_named, measured, write_json
 from corpus import Corpus
 from dialogues import ADVERSARIAL, Conversation, Dataset, load
 from sets.make_identifiers import cases
@@ -422,23 +423,25 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the benchmark."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the benchmark; 1 if a group failed."""
     options = parsed(arguments)
     embedder = embedder_named(options.embedder)
-    figures: list[Figure] = []
     misses: dict[str, list[str]] = {}
-    for group in options.only:
-        print(f"{group} ...", file=sys.stderr, flush=True)
+
+    def figures_of(group: str) -> list[Figure]:
         outcome = run(group, options.files, embedder)
-        figures += outcome.figures
         misses[group] = outcome.misses
-    print(table(FIGURE_HEADERS, [figure.cells() for figure in figures]))
+        return outcome.figures
+
+    found, failed = measured({group: partial(figures_of, group) for group in options.only})
+    figures = [figure for group in found.values() for figure in group]
     if options.misses:
         for group, wrong in misses.items():
             print(f"\n{group}: {len(wrong)} wrong", *wrong, sep="\n  ")
-    write_json(options.json, {"figures": figures, "misses": misses})
+    write_json(options.json, {"figures": figures, "misses": misses, "failed": failed})
+    return int(bool(failed))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -14,6 +14,7 @@ import argparse
 import socket
 import sys
 import tempfile
+from collections.abc import Iterator
 from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
@@ -21,7 +22,6 @@ from statistics import median
 from time import perf_counter
 from urllib.parse import quote
 
-from common import table
 from serve import hexadecimal, running, service, spent
 
 from memento import MemoryManager
@@ -72,8 +72,8 @@ def loaded(opened: HTTPConnection, path: str, cookie: str) -> tuple[int, float]:
     return head + len(body), first
 
 
-def measured(root: Path, count: int, rounds: int) -> list[tuple[str, float, float, float]]:
-    """Load each page so often; returns its kB, its milliseconds and its CPU milliseconds."""
+def measured(root: Path, count: int, rounds: int) -> Iterator[tuple[str, float, float, float]]:
+    """Load each page so often; yields its name, kB, milliseconds and CPU milliseconds."""
     hub = filled(root, count)
     word = hexadecimal(count // 2).split()[-1]
     search = f"/?q={quote(f'note {count // 2} {word}')}"
@@ -83,7 +83,6 @@ def measured(root: Path, count: int, rounds: int) -> list[tuple[str, float, floa
         "rules": "/rules", "sessions": "/sessions", "session": "/session?id=talk%201",
         "health": "/health", "playground": f"/playground?q={quote(word)}",
     }  # fmt: skip
-    rows = []
     port = free_port()
     with (
         running(service(root, port), port) as served,
@@ -98,8 +97,7 @@ def measured(root: Path, count: int, rounds: int) -> list[tuple[str, float, floa
             before = spent(served.pid)
             found = [loaded(opened, path, cookie) for _ in range(rounds)]
             used = 1_000 * (spent(served.pid) - before) / rounds
-            rows.append((name, found[0][0] / 1_000, median(one[1] for one in found), used))
-    return rows
+            yield name, found[0][0] / 1_000, median(one[1] for one in found), used
 
 
 def main() -> int:
@@ -110,10 +108,11 @@ def main() -> int:
     parser.add_argument("--root", type=Path)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        rows = measured(asked.root or Path(folder), asked.memories, asked.rounds)
-    cells = [[name, f"{kb:.1f}", f"{ms:.1f}", f"{cpu:.1f}"] for name, kb, ms, cpu in rows]
-    print(table(("page", "kB", "ms to the first byte", "CPU ms"), cells))
-    of = {name: (kb, ms) for name, kb, ms, _ in rows}
+        print(f"{'page':12}{'kB':>8}{'ms to the first byte':>22}{'CPU ms':>8}")
+        of = {}
+        for name, kb, ms, cpu in measured(asked.root or Path(folder), asked.memories, asked.rounds):
+            print(f"{name:12}{kb:8.1f}{ms:22.1f}{cpu:8.1f}", flush=True)
+            of[name] = kb, ms
     held = of["search"][0] <= SEARCH_KB and of["search"][1] <= SEARCH_MS
     return 0 if held and of["links"][0] <= LINKS_KB else 1
 

@@ -406,6 +406,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
                 "machine": machine(),
                 "peers": {**known["speed"].get("peers", {}), **measured},
             }
+            keep(known, options.results)
         if "recall" in options.parts:
             for dataset in [load(file) for file in options.files] or [own_sets()]:
                 row = known["recall"].setdefault(title(dataset), {"peers": {}})
@@ -419,7 +420,14 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
                 for peer in chosen:
                     say(f"{title(dataset)}: {peer.title}")
                     row["peers"][peer.name] = recall(dataset, peer, kitchen, options.limit)
+                    keep(known, options.results)
     return known
+
+
+def keep(known: dict[str, Any], results: Path) -> None:
+    """Write what is known so far, so that a failure later loses none of it."""
+    results.parent.mkdir(parents=True, exist_ok=True)
+    results.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
 
 
 def say(text: str) -> None:
@@ -455,8 +463,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, print, keep, and write the page."""
     options = parsed(arguments)
     known = measure(options)
-    options.results.parent.mkdir(parents=True, exist_ok=True)
-    options.results.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
     for name, dataset in known["recall"].items():
         print(recall_title(name, dataset), table(*recall_rows(dataset)), sep="\n\n", end="\n\n")
     print(table(*speed_rows(known)), end="\n\n")

@@ -214,10 +214,10 @@ def filled(page: str, texts: Mapping[str, str]) -> str:
         ValueError: If the page has no such place.
     """
     for name, text in texts.items():
-        place = re.compile(rf"(<!-- {name} -->).*?(<!-- /{name} -->)", re.DOTALL)
-        if not place.search(page):
+        place = re.search(rf"<!-- {name} -->(.*?)<!-- /{name} -->", page, re.DOTALL)
+        if not place:
             raise ValueError(f"the page has no place <!-- {name} --> ... <!-- /{name} -->")
-        page = place.sub(lambda found, text=text: f"{found[1]}\n\n{text}\n\n{found[2]}", page)
+        page = f"{page[: place.start(1)]}\n\n{text}\n\n{page[place.end(1) :]}"
     return page
 
 

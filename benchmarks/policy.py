@@ -28,7 +28,7 @@ from tempfile import TemporaryDirectory
 
 from common import table, write_json
 
-from memento import MemoryManager
+from memento import Kind, MemoryManager
 from memento.prompt import conditions
 from memento.text.words import estimate
 from memento.verbs import rules
@@ -53,7 +53,7 @@ def said(call: int) -> tuple[str, str]:
 
 def write(memory: MemoryManager, n: int) -> None:
     """Write one memory: rules, preferences and facts in turn."""
-    kind = ("rule", "preference", "fact")[n % 3]
+    kind = (Kind.RULE, Kind.PREFERENCE, Kind.FACT)[n % 3]
     memory.add(f"Note {n} about the {THINGS[n % len(THINGS)]}: keep it dry", "long", kind=kind)
 
 
@@ -134,7 +134,7 @@ def switched(embedder: str | None) -> dict[str, float]:
     hits = wanted = on = 0
     with TemporaryDirectory() as root, MemoryManager(root, embedder=embedder) as memory:
         for message, right in asked["messages"]:
-            near = memory._near(message)  # noqa: SLF001 - what a policy scores them with
+            near = memory.rules._near(message)  # noqa: SLF001 - what a policy scores them with
             held = conditions.holding(clauses, message, {}, near=near, at=at)
             found = {n for n, holds in enumerate(held) if holds}
             hits += len(found & set(right))

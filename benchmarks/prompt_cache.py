@@ -29,7 +29,7 @@ from typing import Any
 from common import table, write_json
 from langchain.agents import create_agent
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import Field
@@ -110,7 +110,9 @@ def requests(memory: MemoryManager, place: str | None, turns: int) -> list[str]:
     )
     for turn in range(turns):
         text = f"Question {turn}: who looked after the {THINGS[turn % len(THINGS)]}, and when?"
-        agent.invoke({"messages": [("user", text)]}, {"configurable": {"thread_id": str(place)}})
+        agent.invoke(
+            {"messages": [HumanMessage(text)]}, {"configurable": {"thread_id": str(place)}}
+        )
     return model.requests
 
 

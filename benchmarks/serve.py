@@ -122,7 +122,8 @@ def asked(
     began = time.perf_counter()
 
     def one(at: int) -> None:
-        opened, own, number = Connection(calls.port), [], (first + at) * 1_000_000
+        own: list[float] = []
+        opened, number = Connection(calls.port), (first + at) * 1_000_000
         while (now := time.perf_counter()) < began + seconds:
             due = began + len(own) * connections / rate if rate else now
             if due > now:

@@ -53,7 +53,7 @@ from memento.tiers.chroma import ChromaFolder, collection_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memento.ledger.lite.sqlite import Connection
+    from memento.ledger.contract import Transaction
 
 HOURS = 24
 PARTS = 10
@@ -150,7 +150,7 @@ class Day:
         for _ in range(SINGLES):
             tier = self.dice.choice(("short", "medium", "long", None))
             text = self._text()
-            one = self._timed(self.times.add, lambda text=text, tier=tier: view.add(text, tier))  # type: ignore[misc]
+            one = self._timed(self.times.add, lambda text=text, tier=tier: view.add(text, tier))
             self._remember(user, [one.id])
         self.added += BATCH + SINGLES
         self._change(view, user)
@@ -253,7 +253,7 @@ def orphans(root: Path, dim: int) -> dict[str, int]:
     return found | _chroma_disagreements(root / "chroma", expected)
 
 
-def _disagreements(connection: Connection) -> dict[str, int]:
+def _disagreements(connection: Transaction) -> dict[str, int]:
     counts = {
         "full text without row": "SELECT count(*) FROM memories_fts_docsize"
         " WHERE id NOT IN (SELECT docid FROM memories)",
@@ -275,7 +275,7 @@ def _disagreements(connection: Connection) -> dict[str, int]:
     return {name: connection.execute(sql).fetchone()[0] for name, sql in counts.items()}
 
 
-def _indexed(connection: Connection) -> dict[str, set[str]]:
+def _indexed(connection: Transaction) -> dict[str, set[str]]:
     """Collection name to the ids that Chroma has to hold."""
     labels = dict(connection.execute("SELECT ns, labels FROM namespaces"))
     rows = connection.execute(
@@ -297,18 +297,19 @@ def _collection(labels: str) -> str:
 def _chroma_disagreements(folder: Path, expected: dict[str, set[str]]) -> dict[str, int]:
     opened = ChromaFolder(folder)
     found = {"in Chroma without row": 0, "rows not in Chroma": 0}
-    for name in {*opened.names(), *expected}:
-        held = _ids(opened, name)
-        found["in Chroma without row"] += len(held - expected.get(name, set()))
-        found["rows not in Chroma"] += len(expected.get(name, set()) - held)
+    listed = opened._client.list_collections()  # noqa: SLF001 - memento never lists what Chroma holds
+    held = {collection.name: _ids(collection) for collection in listed}
+    for name in {*held, *expected}:
+        there, due = held.get(name, set()), expected.get(name, set())
+        found["in Chroma without row"] += len(there - due)
+        found["rows not in Chroma"] += len(due - there)
     opened.close()
     return found
 
 
-def _ids(opened: ChromaFolder, name: str) -> set[str]:
-    collection = opened._find(name)  # noqa: SLF001 - memento never lists what Chroma holds
+def _ids(collection: Any) -> set[str]:
     held: set[str] = set()
-    while collection is not None and len(held) < collection.count():
+    while len(held) < collection.count():
         held.update(collection.get(include=[], limit=50_000, offset=len(held))["ids"])
     return held
 

@@ -29,20 +29,19 @@ from typing import TYPE_CHECKING, Any
 import fsyncs
 import speed_lifecycle
 from common import (
-    FIGURE_HEADERS,
     Figure,
     child,
     embedder_named,
+    measured,
     median,
     percentile,
-    table,
     unindexed,
     write_json,
 )
 from corpus import Corpus
 
 from memento import MemoryManager
-from memento.ledger.lite.sqlite import sqlite3
+from memento.ledger.lite.library import sqlite3
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -382,7 +381,7 @@ def start_figures() -> Iterator[Figure]:
     """From the start of a process to its first result."""
     imports = [child("startup.py", "import")["cpu"] for _ in range(STARTS)]
     note = "over a bare interpreter"
-    yield Figure("import memento, CPU", median(imports), 0.15, 0.08, "s", note=note)
+    yield Figure("import of the manager, CPU", median(imports), 0.15, 0.08, "s", note=note)
     figures = {
         "add": Figure("first add from process start", None, 0.3, 0.2, "s"),
         "retrieve": Figure("first hybrid retrieve from process start", None, 2, 1, "s"),
@@ -468,13 +467,14 @@ def huge_figures() -> Iterator[Figure]:
         yield Figure("fill to 1M, CPU a memory, vectors included", each, unit="µs")
         yield from asked_figures(root, "words", "by words", 8)
         yield from asked_figures(root, "exact", "hybrid by exact search", 20)
+        yield from asked_figures(root, "chroma", "hybrid by Chroma", 20)
         yield disk_figure(root)
 
 
 def asked_figures(root: str, how: str, what: str, most: float) -> Iterator[Figure]:
     """Questions of one kind, by a process that finds the derived files and by one before it."""
     once, asked = (child("huge.py", "ask", root, how) for _ in range(2))
-    note = f"CPU from opening the store; {once['first']:.2f} s for the one that wrote the files"
+    note = f"CPU, the files there; {once['first']:.2f} s for the process before"
     yield Figure(f"first question at 1M, {what}", asked["first"], 1, 0.3, "s", note=note)
     note = (
         f"CPU median {1e3 * asked['cpu']:.1f}, mean {1e3 * asked['mean']:.1f}, "
@@ -528,8 +528,8 @@ def chosen(options: argparse.Namespace) -> dict[str, Callable[[], Iterator[Figur
     }
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure and print."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print; 1 if a group failed."""
     parser = argparse.ArgumentParser(description="speed figures")
     parser.add_argument("--full", action="store_true", help="100k and 1M memories too")
     parser.add_argument("--only", nargs="+", metavar="WORD", help="groups whose name holds a word")
@@ -537,14 +537,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     if options.only == ["list"]:
         print(*GROUPS, *FULL, sep="\n")
-        return
-    figures: list[Figure] = []
-    for name, group in chosen(options).items():
-        print(f"{name} ...", file=sys.stderr, flush=True)
-        figures += group()
-    print(table(FIGURE_HEADERS, [figure.cells() for figure in figures]))
-    write_json(options.json, {"figures": figures})
+        return 0
+    found, failed = measured(chosen(options))
+    figures = [figure for group in found.values() for figure in group]
+    write_json(options.json, {"figures": figures, "failed": failed})
+    return int(bool(failed))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

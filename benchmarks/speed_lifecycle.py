@@ -60,7 +60,7 @@ def figures(
         with MemoryManager(root, config=QUIET) as memory:
             texts = Corpus(5).texts(rounds * 25)
             ids = [one.id for one in memory.list(limit=rounds * 25)]
-            praise = partial(memory.feedback, useful=True)
+            praise = partial(memory.feedback.rate, useful=True)
             ratio = in_turns(
                 rounds,
                 lambda: cost(praise, take(ids)).p50,

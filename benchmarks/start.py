@@ -14,7 +14,7 @@ import os
 import resource
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from tempfile import TemporaryDirectory
 
 from memento.resident.client import call
@@ -51,7 +51,7 @@ def seconds(command: Sequence[str]) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def ready(how: dict[str, object]) -> float:
+def ready(how: Mapping[str, object]) -> float:
     """Start the server for agents; return its seconds of CPU when it answers ``initialize``."""
     sent = json.dumps(HELLO).encode() + b"\n"
     command = [sys.executable, "-c", READY.format(**how)]

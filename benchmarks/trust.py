@@ -222,7 +222,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run them, or be the process of one."""
     options = parsed(arguments)
     if options.one:
-        one(*options.one, options)
+        module, function, folder = options.one
+        one(module, function, folder, options)
         return 0
     places = found()
     wanted = [p for p in places if not options.only or any(w in str(p) for w in options.only)]

@@ -22,7 +22,7 @@ from unittest import mock
 
 from common import environment, table, write_json
 
-from memento import MemoryManager, Source
+from memento import MemoryManager, Source, Trust
 from memento.admit import redact
 from memento.ledger.lite.writer import Writer
 
@@ -125,7 +125,7 @@ def fill(memory: MemoryManager, rows: int) -> None:
 
 def drafted(at: int) -> dict[str, Any]:
     """Make one of them."""
-    source = Source("user", SOURCE) if at % 8 == 1 else None
+    source = Source(Trust.USER, SOURCE) if at % 8 == 1 else None
     tags = ["t"] if at % 8 == 0 else []
     return {"text": TEXT.format(at), "id": f"m{at}", "tags": tags, "source": source}
 

@@ -31,7 +31,8 @@ class LetterEmbedder:
         """Return one row per text, of unit length."""
         counts = [[1 + text.lower().count(letter) for letter in self._alphabet] for text in texts]
         rows = np.array(counts, np.float32)
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        lengths: NDArray[np.float32] = np.linalg.norm(rows, axis=1, keepdims=True)
+        return rows / lengths
 
 
 def ways(found: Retrieval) -> str:

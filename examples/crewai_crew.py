@@ -62,7 +62,7 @@ def run(root: str, *roles: str) -> None:
     ]
     with MemoryManager(root) as manager:
         memory = MementoCrewMemory(manager, "/crew/sales")
-        Crew(agents=agents, tasks=tasks, memory=memory).kickoff()
+        Crew(agents=[*agents], tasks=tasks, memory=memory).kickoff()
     for role, prompt in zip(roles, prompts[-len(roles) :], strict=True):
         told = re.findall(r"^- \(score=[^)]+\) (.*)$", prompt, re.MULTILINE)
         print(f"{role:<6} was told {', '.join(told) or 'nothing'}")

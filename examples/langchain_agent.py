@@ -19,7 +19,8 @@ from typing import Any
 
 from langchain.agents import create_agent
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 
 from memento import MemoryManager
@@ -46,8 +47,8 @@ def say(root: str, thread: str, text: str, answer: str) -> None:
             checkpointer=InMemorySaver(),
         )
         print("Ada:  ", text)
-        turn = {"messages": [{"role": "user", "content": text}]}
-        result = agent.invoke(turn, {"configurable": {"thread_id": thread}})
+        config: RunnableConfig = {"configurable": {"thread_id": thread}}
+        result = agent.invoke({"messages": [HumanMessage(text)]}, config)
         print("model:", result["messages"][-1].text)
         manager.flush(wait=True)  # before the end, wait until the turn is embedded
 

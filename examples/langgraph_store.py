@@ -15,12 +15,13 @@ Prints:
 """
 
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Annotated, Any
 
 from langchain.agents import create_agent
-from langchain.tools import BaseTool, ToolRuntime, tool
+from langchain.tools import BaseTool, InjectedStore, tool
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.store.base import BaseStore
 
 from memento import MemoryManager
 from memento_langgraph import MementoStore
@@ -37,23 +38,23 @@ class Table(GenericFakeChatModel):
 
 
 @tool
-def keep(note: str, runtime: ToolRuntime) -> str:
+def keep(note: str, store: Annotated[BaseStore, InjectedStore()]) -> str:
     """Keep a note about the user."""
-    runtime.store.put(ADA, "bike", {"text": note}, index=["text"])
+    store.put(ADA, "bike", {"text": note}, index=["text"])
     return "kept"
 
 
 @tool
-def look(query: str, runtime: ToolRuntime) -> str:
+def look(query: str, store: Annotated[BaseStore, InjectedStore()]) -> str:
     """Look up a note about the user."""
-    return str(runtime.store.search(ADA, query=query, limit=1)[0].value["text"])
+    return str(store.search(ADA, query=query, limit=1)[0].value["text"])
 
 
 def run(store: MementoStore, used: BaseTool, **args: str) -> None:
     """Run an agent whose model calls one tool."""
     calls = [{"name": used.name, "args": args, "id": "1", "type": "tool_call"}]
     model = Table(messages=iter([AIMessage("", tool_calls=calls), AIMessage("Done.")]))
-    result = create_agent(model, [used], store=store).invoke({"messages": [("user", "Go on.")]})
+    result = create_agent(model, [used], store=store).invoke({"messages": [HumanMessage("Go on.")]})
     print("the tool says:", result["messages"][-2].text)
 
 

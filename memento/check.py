@@ -88,6 +88,13 @@ def check_text(text: object, limits: Limits) -> str:
     return text
 
 
+def check_query(query: object) -> str:
+    """Return a query."""
+    if not isinstance(query, str):
+        raise InvalidInput("query", f"must be a string, not {type_name(query)}")
+    return query
+
+
 def check_moment(field: str, moment: object) -> int:
     """Accept a timezone-aware datetime; returns microseconds since 1970 UTC."""
     if not isinstance(moment, datetime):
@@ -281,15 +288,17 @@ def check_word(field: str, value: object, known: Iterable[str]) -> str:
     return value
 
 
-def names(field: str, values: object) -> tuple[str, ...]:
-    """Accept a sequence of short non-empty strings; repeats are dropped, order kept."""
+def names(
+    field: str, values: object, *, most: int = MAX_NAME, items: int = MAX_ITEMS
+) -> tuple[str, ...]:
+    """Accept up to ``items`` short non-empty strings; repeats are dropped, order kept."""
     if isinstance(values, tuple) and not values:
         return ()
     if isinstance(values, str) or not isinstance(values, Sequence | set | frozenset):
         raise InvalidInput(field, f"must be a list of strings, not {type_name(values)}")
-    if len(values) > MAX_ITEMS:
-        raise InvalidInput(field, f"has more than {MAX_ITEMS} items")
-    checked = dict.fromkeys(short_name(field, value) for value in values)
+    if len(values) > items:
+        raise InvalidInput(field, f"has more than {items} items")
+    checked = dict.fromkeys(short_name(field, value, most=most) for value in values)
     return tuple(sorted(checked) if isinstance(values, set | frozenset) else checked)
 
 

@@ -418,7 +418,8 @@ class IndexConfig:
     Attributes:
         start_seconds: Seconds to wait before starting work, so that a burst of writes is processed
             together and a short-lived process can exit before the model is loaded, >= 0.
-        poll_seconds: Seconds between checks for writes by other processes, > 0.
+        poll_seconds: Seconds between checks for writes by other processes, > 0. On a server, up
+            to four times as long if there was nothing to do.
         retry_seconds: Seconds to wait after the first failure, > 0; doubled after each further one,
             up to 60 s.
     """

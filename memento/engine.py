@@ -477,7 +477,8 @@ class Engine:
         """Erase memories from every file of the store; see ``erase.Eraser``."""
         ns, now = self.ledger.find_namespace(labels), self.now()
         if dry_run or ns is None:
-            return self._eraser.plan(ns, what, now)
+            planned = self._eraser.plan(ns, what, derived=derived, now=now)
+            return replace(planned, dry_run=dry_run)
         self.background.accesses.log()
         with self.indexer.paused():
             done = self._eraser.erase(ns, what, derived=derived, now=now)

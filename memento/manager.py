@@ -25,6 +25,7 @@ from memento.check import (
     check_flag,
     check_moment,
     check_progress,
+    check_query,
     check_seconds,
     member,
 )
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
     from memento.learning import model_later
     from memento.ledger import past
     from memento.observe.values import Observation
-    from memento.prompt import rendering
+    from memento.prompt import choosing, rendering
     from memento.protocols import Clock, Embedder, Progress, Reranker, TokenCounter
     from memento.verbs import (
         changes,
@@ -93,6 +94,7 @@ else:
     learning = later("memento.learning")
     model_later = later("memento.learning.model_later")
     past = later("memento.ledger.past")
+    choosing = later("memento.prompt.choosing")
     rendering = later("memento.prompt.rendering")
     changes, documents, feedback, insight, listing, quarantine = [
         later(f"memento.verbs.{name}")
@@ -624,7 +626,9 @@ class MemoryManager(Part):
 
         Each memory is rendered as an escaped record. A notice before the records states that they
         are data, and stored text can neither close nor forge the tags around the block; see
-        ``memento.prompt.rendering``.
+        ``memento.prompt.rendering``. The most relevant memories are shown. Of two by the same
+        speaker that share a word of content, the later one comes first, unless the query asks for a
+        former value, or for a time and nothing else.
 
         For a memory longer than 1,000 characters (``RetrieveConfig.long``), the block shows only
         the one or two relevant passages, with ``…`` in place of omitted text. A shorter memory is
@@ -635,7 +639,8 @@ class MemoryManager(Part):
             query: The query, in natural language.
             k: Maximum number of memories, 1 to 10,000. If None, the number depends on the query; if
                 the answer's confidence is at most 0.5, only two memories and any others of similar
-                confidence are shown.
+                confidence are shown. Otherwise, up to two more are shown that may change one of the
+                first two.
             tokens: Maximum number of tokens in the whole block, >= 1; None for no limit. If the
                 query needs several memories, less of each is shown; see ``RetrieveConfig.passage``.
             count_tokens: As for ``retrieve``.
@@ -654,9 +659,10 @@ class MemoryManager(Part):
         record = record and options.get("known_at") is None
         past = any(options.get(name) is not None for name in ("as_of", "known_at"))
         options["record"] = False  # only what the block shows is recorded
-        found = self.retrieve(query, k, **options)
+        usual = choosing.usual(check_query(query), self._view.config.retrieve)
+        found = self.retrieve(query, max(usual, choosing.AMONG) if k is None else k, **options)
         if k is None:
-            found = replace(found, hits=rendering.likely(found.hits, found.confidence))
+            found = replace(found, hits=choosing.chosen(found, usual))
         block = rendering.compose(
             found,
             nonce=rendering.new_nonce(),
@@ -665,6 +671,7 @@ class MemoryManager(Part):
             ids=show_ids,
             cut=self._view.cut_for(found, budget=tokens is not None),
             zone=self._view.config.zone,
+            query=found.query,
             against={} if past else self._view.contradicted(found),
         )
         if record and block.shown:
@@ -862,12 +869,15 @@ class MemoryManager(Part):
     ) -> Memory:
         """Hide a memory; ``restore`` makes it active again.
 
+        If the memory is the first part of a long turn, the other parts are hidden and restored with
+        it.
+
         Args:
             id: The memory.
             source: Trust class of the person or program that hides it; None for the user.
 
         Raises:
-            LockedMemory: If the user locked the memory.
+            LockedMemory: If the user locked the memory, or another part of the turn.
             UntrustedSource: If ``source`` is untrusted or less trusted than the memory.
         """
         return self._view.forget(
@@ -881,8 +891,8 @@ class MemoryManager(Part):
         is interrupted, repeat it to hide the rest. Memories added during the call are not included.
 
         Args:
-            filters: See ``Filtering``. At least one filter is required, as a safeguard;
-                ``within=""`` matches everything.
+            filters: See ``Filtering``. At least one filter is required, as a safeguard; an empty
+                ``where`` or ``without`` is none, and ``within=""`` matches everything.
 
         Returns:
             Ids of the hidden memories, in order of arrival, for use with ``restore``.
@@ -891,13 +901,14 @@ class MemoryManager(Part):
             LockedMemory: If the user locked one of the memories; nothing is hidden. Exclude it with
                 ``without``, or unlock it.
         """
-        if all(value is None for value in filters.values()):
+        now = self._view.engine.now()
+        given = filtering(now, filters, MemoryManager.forget_many)
+        if not given.narrow and filters.get("within") is None:
             raise InvalidInput(
                 "filters",
                 'no filters were specified; pass at least one, or within="" for all memories',
             )
-        now = self._view.engine.now()
-        asked = self._view.looked(filtering(now, filters, MemoryManager.forget_many))
+        asked = self._view.looked(given)
         hidden = self._view.change_rows(
             lambda c, ns: change.to_forget(c, ns, asked),
             lambda work, some: change.forget_those(work, some, asked),
@@ -916,7 +927,7 @@ class MemoryManager(Part):
             InvalidInput: If the memory is superseded rather than forgotten. Use ``slots.revert`` to
                 return to the previous value of a slot; otherwise, add the text again.
         """
-        return self._view.change(id, lambda work: change.restore(work, id), verb="restore")
+        return self._view.restore(id)
 
     def undo(
         self, change: int | None = None, *, run: int | None = None, force: bool = False

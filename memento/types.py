@@ -266,7 +266,9 @@ class Memory:
         expires_at: When it expires and is no longer found, or None.
         superseded_by: Id of the memory that replaced it, or None.
         reinforced: How often the same content arrived again, >= 0.
-        version: 1 for the first text; each ``update`` and each merged repeat adds one.
+        version: 1 for the first text; each ``update``, each merged repeat, and each undo of one
+            adds one. A quarantined memory with the id of an erased one that was quarantined begins
+            at a higher number.
         signal: How ``observe`` recognised it in a conversation, such as ``preference`` or ``todo``;
             None if ``observe`` did not learn it.
         condition: When a rule applies, such as ``when I ask about recipes``, or None for always.

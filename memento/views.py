@@ -10,7 +10,7 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never, Self, TypeVar, Unpack
-from uuid import UUID, uuid5
+from uuid import uuid5
 
 import uuid_utils
 
@@ -26,6 +26,7 @@ from memento.holding import Hold
 from memento.ledger import changes, copies, memories, past
 from memento.ledger.contract import Transaction, Work
 from memento.ledger.filters import Filtering, check_known_at, filtering
+from memento.ledger.parts import ID_SPACE, PART, PARTS, TURN, id_of_part
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, sound, to_memory
 from memento.types import Draft, Kind, Match, Memories, Memory, Retrieval, SlotValue, Tier, Trust
@@ -46,11 +47,6 @@ else:
     paragraphs = later("memento.ingest.paragraphs")
     rendering = later("memento.prompt.rendering")
     scope_rows = later("memento.ledger.scope_rows")
-
-ID_SPACE = UUID("b0b1c0de-5c1a-5d0c-9a11-7e6d0c5f2a40")
-"""Root of the name-based ids made here. Changing it would make every document new again."""
-PART, PARTS, TURN = "part", "parts", "turn"
-"""Metadata of parts: the number from 1, how many there are, and the id of the first part."""
 
 A = TypeVar("A")
 Manager = TypeVar("Manager", bound="Part")
@@ -239,7 +235,7 @@ class View:
             yield replace(
                 draft,
                 text=piece,
-                id=str(uuid5(ID_SPACE, json.dumps([TURN, first, number]))),
+                id=id_of_part(first, number),
                 tier=Tier.MEDIUM if draft.tier in (None, Tier.SHORT) else draft.tier,
                 aliases=(),
                 supersedes=(),
@@ -269,13 +265,23 @@ class View:
         )
 
     def forget(self, memory_id: str, author: Trust = Trust.USER) -> Memory:
-        """Hide a memory."""
-        return self.change(
-            memory_id,
-            lambda work: change.forget(work, memory_id, author),
+        """Hide a memory, and the other parts of a turn."""
+        first, *_ = self.change_together(
+            self.known_namespace(check_id(memory_id)),
+            lambda work: change.forget_turn(work, memory_id, author),
             verb="forget",
             makes_room=True,
         )
+        return self.memory(first)
+
+    def restore(self, memory_id: str) -> Memory:
+        """Bring a forgotten memory back, and the other parts of a turn."""
+        first, *_ = self.change_together(
+            self.known_namespace(check_id(memory_id)),
+            lambda work: change.restore_turn(work, memory_id),
+            verb="restore",
+        )
+        return self.memory(first)
 
     @traced("retrieve", lambda found: {"hits": len(found), "confidence": found.confidence})
     def retrieve(
@@ -555,8 +561,13 @@ class Part:
 
 
 def together(part: Manager) -> Manager:
-    """Return the same manager, whose changes are one run: one ``undo`` takes them all back."""
+    """Return the same manager, whose changes are one run: one ``undo`` takes them all back.
+
+    Through a service, each call is a change of its own, and the manager is returned as it is.
+    """
     view, same = part._view, object.__new__(type(part))  # noqa: SLF001 - as below
+    if view.is_remote:
+        return part
     Part.__init__(same, View(view.hold, view.namespace, Run()))
     return same
 

@@ -96,7 +96,7 @@ class Graph:
         scale = self.op("Mul", x_scale, self.const(f"{name}.scale", scales[:, 0]))
         return self.op("Add", self.op("Mul", product, scale), self.const(f"{name}.bias", bias))
 
-    def layer_norm(self, x: str, name: str, weights: dict[str, Array]) -> str:
+    def layer_norm(self, x: str, name: str, weights: dict[str, NDArray[np.float32]]) -> str:
         """Normalise the last axis with the trained gain and bias called ``name``."""
         gain = self.const(f"{name}.gain", weights[f"{name}.weight"])
         bias = self.const(f"{name}.bias", weights[f"{name}.bias"])
@@ -122,7 +122,7 @@ def quantise(
     return values, scales
 
 
-def embeddings(g: Graph, weights: dict[str, Array]) -> str:
+def embeddings(g: Graph, weights: dict[str, NDArray[np.float32]]) -> str:
     """Look up words and positions; every token is of the first segment."""
     values, scales = quantise(weights["embeddings.word_embeddings.weight"], WORD_LEVELS)
     words = g.op("Cast", g.op("Gather", g.const("words", values), "input_ids"), to=1)
@@ -138,7 +138,7 @@ def embeddings(g: Graph, weights: dict[str, Array]) -> str:
     )
 
 
-def attention(g: Graph, x: str, layer: str, weights: dict[str, Array]) -> str:
+def attention(g: Graph, x: str, layer: str, weights: dict[str, NDArray[np.float32]]) -> str:
     """Self-attention of one layer; the 1/sqrt(head size) is folded into the query weights."""
     fold = {"query": np.float32(HEAD_SIZE**-0.5), "key": np.float32(1), "value": np.float32(1)}
     name = f"{layer}.attention.self"
@@ -152,7 +152,7 @@ def attention(g: Graph, x: str, layer: str, weights: dict[str, Array]) -> str:
     return g.op("Reshape", g.op("Transpose", mixed, perm=[0, 2, 1, 3]), "joined_heads")
 
 
-def encoder_layer(g: Graph, x: str, number: int, weights: dict[str, Array]) -> str:
+def encoder_layer(g: Graph, x: str, number: int, weights: dict[str, NDArray[np.float32]]) -> str:
     """One transformer layer: attention, then the feed-forward half, each with its residual."""
     layer = f"encoder.layer.{number}"
 
@@ -178,7 +178,7 @@ def shared_constants(g: Graph) -> None:
     g.const("joined_heads", np.array([0, 0, DIM], np.int64))
 
 
-def build_model(weights: dict[str, Array]) -> onnx.ModelProto:
+def build_model(weights: dict[str, NDArray[np.float32]]) -> onnx.ModelProto:
     """Write the whole graph."""
     g = Graph()
     shared_constants(g)

@@ -229,7 +229,7 @@ def signature(name: str, function: Callable[..., Any]) -> str:
 
 
 def _parameter(parameter: inspect.Parameter) -> str:
-    stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+    stars = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}.get(parameter.kind.name, "")
     text = f"{stars}{parameter.name}: {parameter.annotation}"
     default = parameter.default
     if default is parameter.empty:
@@ -269,7 +269,7 @@ def api() -> str:
 def _parts() -> Iterator[tuple[str, type]]:
     """Yield the parts of a manager, by name, as its properties declare them."""
     for name, member in vars(MemoryManager).items():
-        if isinstance(member, property) and not name.startswith("_"):
+        if isinstance(member, property) and member.fget and not name.startswith("_"):
             home = importlib.import_module(f"memento.verbs.{name}")  # imported when it is used
             yield name, getattr(home, inspect.get_annotations(member.fget)["return"])
 

@@ -237,7 +237,7 @@ def trained(source: Path, quick: bool, further: bool) -> Network:
 
     network = Network(source, len(CLASSES))
     if further:
-        pace = tuple(FURTHER * rate for rate in RATES)
+        pace = FURTHER * RATES[0], FURTHER * RATES[1]
         fill(network, TARGET / "reader.onnx")
         train(network, messages(FURTHER_EPOCHS), chance, pace, loss_of=loss_of, short=False)
         return network

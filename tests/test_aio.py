@@ -141,20 +141,6 @@ def test_every_method_answers_as_its_namesake(tmp_path):
         assert memory.get(memory_id).text == "the kettle is red"
 
 
-def test_views_see_their_namespace(tmp_path):
-    """of() gives a view without awaiting; what one adds the other does not find."""
-
-    async def two():
-        async with open_async(tmp_path) as memory:
-            rami = memory.of("acme", "rami")
-            assert rami.store.namespace == ("acme", "rami")
-            await rami.add("the kettle is blue")
-            assert not await memory.retrieve("kettle")
-            assert len(await rami.retrieve("kettle")) == 1
-
-    asyncio.run(two())
-
-
 def test_five_hundred_at_once(tmp_path):
     """500 adds and as many questions in flight together: all are answered, nothing is lost."""
 

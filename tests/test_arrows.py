@@ -147,6 +147,21 @@ def wrong_engines(package):
     return wrong
 
 
+def adapters_known(package):
+    """List every import of an adapter that is not its public door, or not by the command line."""
+    known = []
+    for path in sorted(package.rglob("*.py")):
+        here = module_name(path, package)
+        for node in import_lines(path):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module]
+            known += [
+                f"{here} -> {name}"
+                for name in names
+                if name.startswith(f"{package.name}_") and ("." in name or room_of(here) != "cli")
+            ]
+    return known
+
+
 def _engine_of(module):
     """Name the engine of the ledger that a module belongs to; None for any other."""
     parts = module.split(".")
@@ -209,6 +224,26 @@ def test_an_engine_known_elsewhere_is_seen(tmp_path, module, line, wrong):
 def test_no_arrow_of_memento_turns_round():
     """Every import in memento goes down."""
     assert wrong_arrows(Path(memento.__file__).parent) == []
+
+
+def test_only_the_command_line_knows_adapters_and_by_their_doors():
+    """An adapter may be left out of an installation, and may change what is its own."""
+    assert adapters_known(Path(memento.__file__).parent) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("cli/mcp.py", "from memento_mcp._wire import told"),
+        ("agents/hook.py", "import memento_mcp"),
+    ],
+)
+def test_an_adapter_known_elsewhere_is_seen(tmp_path, module, line):
+    """Else the test before could not fail."""
+    file = tmp_path / "memento" / module
+    file.parent.mkdir(parents=True)
+    file.write_text(line, encoding="utf-8")
+    assert len(adapters_known(tmp_path / "memento")) == 1
 
 
 def test_every_room_exists():

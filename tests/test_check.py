@@ -1,7 +1,7 @@
 """One rule for one value: the checks alone, and the same words wherever a value comes in."""
 
 import math
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memento import check
 from memento.errors import InvalidInput
-from memento.types import Kind, Source, Trust
+from memento.types import Kind, Trust
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 ANYTHING = st.none() | st.booleans() | st.integers() | st.floats() | TEXT | st.binary()
@@ -54,32 +54,6 @@ def test_repeated_names_are_dropped_and_order_is_kept():
     """A list keeps its order; a set, which has none, is sorted."""
     assert check.names("tags", ["b", "a", "b"]) == ("b", "a")
     assert check.names("tags", {"b", "a"}) == ("a", "b")
-
-
-def test_one_id_is_a_list_of_one():
-    """An id alone and a list of ids are both accepted."""
-    assert check.ids("related", "x") == ("x",)
-    assert check.ids("related", ["x", "y", "x"]) == ("x", "y")
-
-
-@pytest.mark.parametrize("zone", [UTC, timezone(timedelta(hours=5))])
-def test_a_moment_is_counted_in_utc(zone):
-    """The zone of a moment changes its writing and not the moment."""
-    moment = datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC).astimezone(zone)
-    assert check.check_moment("since", moment) == 1_000_000
-
-
-def test_a_time_to_live_is_added_to_now():
-    """Seconds and timedelta give the same end; 0 and infinity are refused."""
-    assert check.expiry(60, 5) == check.expiry(timedelta(minutes=1), 5) == 60_000_005
-    for never in (0, math.inf):
-        assert "must be > 0" in refusal(check.expiry, never, 0)
-
-
-def test_a_source_is_a_trust_class_a_source_or_nothing():
-    """None is the user; a word is a trust class."""
-    assert check.check_source(None) == Source()
-    assert check.check_source("web") == Source(Trust.WEB)
 
 
 def test_a_message_never_shows_a_long_value():

@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 
 import memento
+from memento.base.clock import zone_of
+from memento.cli.local import moment
+from memento.config import Config
+from memento.serve.page import wording
 
 PACKAGE = Path(memento.__file__).parent
 ADAPTERS = Path(__file__).parents[1] / "integrations"
@@ -156,3 +160,24 @@ def test_the_time_of_the_day_is_read_in_one_module():
 def test_a_clock_is_seen(line, seen):
     """The check above sees each way to read the time of the day, and no timer."""
     assert clocks_read(ast.parse(line)) == seen
+
+
+FIRST, LAST = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(("name", "told"), [("America/New_York", FIRST), ("Asia/Tokyo", LAST)])
+def test_a_moment_that_a_time_zone_lacks_is_shown_in_utc(memory, clock, monkeypatch, name, told):
+    """By the command line and by the page; the store accepts every moment of these years."""
+    monkeypatch.setenv("MEMENTO_TIMEZONE", name)
+    zone, year = zone_of(name), str(told.year)
+    kept = memory.add("The edge of time", occurred_at=told)
+    assert year in moment(told)
+    assert year in wording.moment(told, clock(), zone)
+    assert [(day, one) for day, (one,) in wording.days([kept], zone)] == [(told, kept)]
+
+
+def test_what_is_told_at_the_edge_of_time_is_read(open_memory):
+    """Where the user's time zone has no such day, the message is of that in UTC."""
+    memory = open_memory(config=Config(timezone="America/New_York"))
+    memory.observe(user="I work at Siemens. My editor is Vim.", occurred_at=FIRST)
+    assert memory.value("user/editor").occurred_at == FIRST

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from memento import Config, MemoryManager
-from memento import engine as engine_module
 from memento.config import IndexConfig, ShortConfig
 from memento.errors import InvalidInput, StoreError, TierUnavailable
 from memento.testing import HashEmbedder
@@ -143,27 +142,6 @@ def test_two_managers_of_one_store_in_one_process(open_memory):
     other.close()
     assert one.restore(kept.id).status == "active"
     assert one.list() == [one.get(kept.id)]
-
-
-def test_what_is_still_open_when_the_interpreter_ends_is_closed(open_memory):
-    """The snapshot is written though nobody called close."""
-    memory = open_memory()
-    memory.add("last words", "short")
-    engine_module._close_all()
-    assert memory.store.closed
-    assert (memory.store.root / "short.json").exists()
-
-
-def test_a_forked_child_starts_afresh(memory):
-    """Rings, threads and locks of the parent are made again; a closed store is left alone."""
-    memory.add("before", "short")
-    memory._engine.indexer.stop(10)
-    engine_module._after_fork()
-    memory.add("after", "short")
-    assert [m.text for m in memory.sessions.recent()] == ["before", "after"]
-    memory.close()
-    engine_module._after_fork()
-    assert memory.store.closed
 
 
 def test_reindexing_while_the_index_is_open(open_memory):

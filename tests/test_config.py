@@ -12,7 +12,10 @@ import pytest
 import memento
 from memento import Config
 from memento.check import Limits
-from memento.config import ShortConfig
+from memento.claims.settings import Conflicts
+from memento.config import Articles, ScopeConfig, ShortConfig, Sleep
+from memento.dynamics.association import Association
+from memento.dynamics.settings import Dynamics
 from memento.errors import InvalidInput
 
 SOURCE = {path: path.read_text() for path in Path(inspect.getfile(memento)).parent.rglob("*.py")}
@@ -44,22 +47,48 @@ def test_every_part_is_frozen():
         assert kind.__dataclass_params__.frozen
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: Config(long_index="Auto"),
-        lambda: Config(secrets="keep"),
-        lambda: Config(short=ShortConfig(capacity=0)),
-        lambda: Config(limits=Limits(text_chars=0)),
-        lambda: Config(limits=Limits(metadata_bytes=1)),
-        lambda: Config(close_seconds=-1),
-        lambda: Config(close_seconds=float("nan")),
-    ],
-)
-def test_a_config_that_cannot_work_is_refused(make):
-    """Said when it is made, not when it first hurts."""
-    with pytest.raises(InvalidInput):
-        make()
+OUT_OF_RANGE = [
+    (Config, {"long_index": "Auto"}),
+    (Config, {"secrets": "keep"}),
+    (Config, {"close_seconds": -1}),
+    (Config, {"close_seconds": float("nan")}),
+    (ShortConfig, {"capacity": 0}),
+    (Limits, {"text_chars": 0}),
+    (Limits, {"metadata_bytes": 1}),
+    (ScopeConfig, {"shared": 1}),
+    (ScopeConfig, {"write_at": 1.5}),
+    (Conflicts, {"pairs": -1}),
+    (Articles, {"writer": "poet"}),
+    (Association, {"rate": 2}),
+    (Association, {"rate": True}),
+    (Association, {"budget": 0}),
+    (Association, {"budget": "x"}),
+    (Dynamics, {"pace": "faster"}),
+    (Dynamics, {"agent": 2}),
+    (Dynamics, {"stability": ()}),
+    (Dynamics, {"stability": {"fact": 0}}),
+    (Dynamics, {"stability": {"fax": 9.0}}),
+    (Dynamics, {"half_life": float("nan")}),
+    (Dynamics, {"half_life": "9"}),
+    (Sleep, {"auto": "some"}),
+    (Sleep, {"bite": 0}),
+    (Sleep, {"bite": 501}),
+    (Sleep, {"archive_below": 2}),
+    (Sleep, {"perishable": ["episode"]}),
+    (Sleep, {"perishable": ("walk",)}),
+    (Sleep, {"most_active": 0}),
+    (Sleep, {"move_given": 1}),
+    (Sleep, {"replay": True}),
+    (Sleep, {"lease": float("inf")}),
+]
+
+
+@pytest.mark.parametrize(("part", "wrong"), OUT_OF_RANGE, ids=str)
+def test_a_setting_out_of_its_range_is_refused(part, wrong):
+    """The error names the setting, and comes when it is made, not when it first hurts."""
+    with pytest.raises(InvalidInput) as refused:
+        part(**wrong)
+    assert refused.value.field.rpartition(".")[2] in wrong
 
 
 def test_limits_are_those_of_the_config(open_memory):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from memento import AsyncMemoryManager, Config, MemoryManager, Recalled, Turn
+from memento import Config, MemoryManager, Recalled, Turn
 from memento.conversation import keep_new
 from memento.conversation.recalling import fused, queries
 from memento.conversation.turns import placed, turns_of
@@ -348,18 +347,6 @@ class TestRecall:
         told.close()
         with pytest.raises(StoreClosed):
             told.recall(["Who is Bob?"])
-
-
-def test_awaited(tmp_path):
-    """The async manager has both, with the same results; the wait holds no thread."""
-
-    async def talk():
-        async with AsyncMemoryManager(tmp_path, embedder=HashEmbedder(64)) as memory:
-            await memory.keep(["My bike is red."], session="one")
-            found = await memory.recall(["What colour is my bike?"], session="two", wait=60)
-            return [hit.text for hit in found.hits]
-
-    assert asyncio.run(talk()) == ["My bike is red."]
 
 
 @pytest.mark.parametrize("keeps", [MemoryManager.keep, kept_by_a_keeper])

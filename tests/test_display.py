@@ -122,12 +122,6 @@ def test_equal_memories_hash_equal(memory):
     assert len({kept, elsewhere, memory.update("tea", text="Rami drinks coffee")}) == 3
 
 
-@pytest.mark.parametrize(("text", "most", "said"), [("", 5, ""), ("abcde", 5, "abcde")])
-def test_a_short_text_is_not_cut(text, most, said):
-    """Only what is too long gets an ellipsis."""
-    assert cut(text, most) == said
-
-
 def test_a_cut_text_has_at_most_as_many_characters():
     """Also if it begins with blanks or is a single long word."""
     for text in ("a" * 10**6, " " * 10**6 + "a", "one two three four"):

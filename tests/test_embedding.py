@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
+from beside import write_sql
 
 from memento import Config
 from memento.config import IndexConfig
@@ -118,7 +119,7 @@ def test_a_store_from_before_takes_the_weights_it_meets(open_memory):
     first = open_memory(embedder=Counting(), config=FAST)
     first.add("green tea", "long")
     assert first.flush(wait=True, timeout=60)
-    first._engine.ledger.write(lambda c: c.execute("DELETE FROM meta WHERE name LIKE 'canary:%'"))
+    write_sql(first, "DELETE FROM meta WHERE name LIKE 'canary:%'")
     first.close()
     again = open_memory(embedder=Counting(), config=FAST)
     assert again.retrieve("tea").missing == {}

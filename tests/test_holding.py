@@ -169,14 +169,15 @@ def test_a_folder_that_was_replaced_is_opened_anew(tmp_path):
 def test_a_forked_child_shares_what_its_parent_opened(tmp_path):
     """Each closes its own."""
     memory = MemoryManager(tmp_path, embedder=None)
-    memory.add("of the parent")
+    memory.add("of the parent", "short")
     pid = os.fork()
     if pid == 0:
         with MemoryManager(tmp_path, embedder=None) as mine:
-            mine.add("of the child")
+            mine.add("of the child", "short")
+            ring = [one.text for one in mine.sessions.recent()]
         memory.add("after it")
         memory.close()
-        os._exit(0 if memory.store.closed else 1)
+        os._exit(0 if memory.store.closed and ring == ["of the parent", "of the child"] else 1)
     assert os.waitpid(pid, 0)[1] == 0
     assert len(memory.list()) == 3
     memory.close()
@@ -188,12 +189,15 @@ from memento import MemoryManager
 kept = [MemoryManager(f"{sys.argv[1]}/{n}") for n in range(4)]
 for memory in kept:
     memory.observe("My name is Alexandra.", session="a")
+    memory.add("last words", "short")
 """
 
 
-def test_a_program_that_ends_without_close_says_nothing(tmp_path):
+def test_a_program_that_ends_without_close_closes_its_stores_and_says_nothing(tmp_path):
     """Its threads may be loading Chroma, which the interpreter does not allow any more."""
     done = subprocess.run(
         [sys.executable, "-c", ENDS, tmp_path], capture_output=True, text=True, check=True
     )
     assert done.stderr == ""
+    for n in range(4):
+        assert "last words" in (tmp_path / f"{n}/short.json").read_text()

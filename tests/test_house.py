@@ -27,7 +27,7 @@ def functions(source):
 
     The docstring is in neither.
     """
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.body[0]
             told = first.end_lineno - first.lineno + 1 if ast.get_docstring(node) else 0
@@ -65,6 +65,10 @@ def circles(package):
                 ahead += below[one]
         found += [start] * (start in seen)
     return found
+
+
+parsed = cache(ast.parse)
+"""Read the syntax of a module, once however many ask."""
 
 
 @cache
@@ -154,7 +158,7 @@ OF_ANOTHER_PROGRAM = {"ingest/readers/agents.py"}
 
 def has_sql(source):
     """Whether a module holds an SQL statement outside of its docstrings."""
-    nodes = list(ast.walk(ast.parse(source)))
+    nodes = list(ast.walk(parsed(source)))
     told = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     return any(
         isinstance(node, ast.Constant)

@@ -1,12 +1,11 @@
 """Long texts: a document is kept in parts and followed, a turn that is too long is split."""
 
-import asyncio
 import gzip
 from pathlib import Path
 
 import pytest
 
-from memento import AsyncMemoryManager, Config, Status, Tier
+from memento import Config, Status, Tier
 from memento.check import Limits
 from memento.errors import InvalidInput, NotFound, SecretFound
 from memento.ingest.paragraphs import PART_LIMIT
@@ -253,15 +252,6 @@ class TestDocument:
         strict = open_memory(tmp_path / "other", config=Config(secrets="reject"))
         with pytest.raises(SecretFound):
             strict.documents.add(text)
-
-    def test_it_can_be_awaited(self, tmp_path):
-        """The async manager has the same method."""
-
-        async def run():
-            async with AsyncMemoryManager(tmp_path / "a", embedder=None) as memory:
-                return await memory.documents.add(DOC, name="contract")
-
-        assert len(asyncio.run(run())) == len(TITLES)
 
 
 class TestTurn:

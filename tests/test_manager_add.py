@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from memento import Config, Draft, Kind, Source, Status, Tier, Trust
 from memento.config import ShortConfig
-from memento.errors import IdConflict
 
 MAY = datetime(2025, 5, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -164,12 +163,6 @@ class TestRepeats:
         clock.advance(HOUR)
         assert memory.add("new", id="call-1", supersedes=old.id) == first
 
-    def test_an_id_with_another_content_is_a_conflict(self, memory):
-        """Also when only the session differs."""
-        memory.add("hello", id="mine")
-        with pytest.raises(IdConflict):
-            memory.add("hello", id="mine", session="other")
-
     def test_a_repeat_can_still_supersede_and_link(self, memory):
         """The call supersedes and links although its text is known."""
         old, known = memory.add("lives in Rome"), memory.add("lives in Oslo")
@@ -192,13 +185,6 @@ class TestSlots:
         states = memory.changes.history(old.id)
         assert [s.reason for s in states] == ["superseded", "present"]
         assert states[0].until == clock()
-
-    @pytest.mark.parametrize("scope", ["project/alpha", "project"])
-    def test_a_slot_belongs_to_its_scope(self, memory, scope):
-        """The same key elsewhere is another slot."""
-        memory.add("vim", key="editor")
-        memory.add("emacs", key="editor", scope=scope)
-        assert len(memory.list()) == 2
 
     def test_the_same_value_again_is_a_reinforcement(self, memory):
         """Nothing is superseded by itself."""

@@ -14,6 +14,8 @@ from memento.tiers.indexer import EACH, Remaining
 from memento.verbs.documents import BATCH
 
 TEXTS = [f"note number {number}" for number in range(3 * EACH + 7)]
+FEW = TEXTS[:20]
+"""As many as the indexer needs to report more than once."""
 BOOK = "\n\n".join(f"# Chapter {number}\n\nText of {number}." for number in range(2 * BATCH + 3))
 
 
@@ -108,7 +110,7 @@ def test_an_interrupted_import_is_completed_by_the_same_call(memory, export):
 def test_the_index_is_followed_to_its_end(open_memory):
     """Of flush and of reindex, until nothing is left."""
     memory = open_memory(embedder=HashEmbedder(16))
-    memory.add_many(TEXTS)
+    memory.add_many(FEW)
     watch = Watch()
     assert memory.flush(wait=True, progress=watch)
     assert in_order(watch.told)
@@ -116,25 +118,25 @@ def test_the_index_is_followed_to_its_end(open_memory):
     memory.close()
     memory = open_memory(embedder=HashEmbedder(32))
     watch = Watch()
-    assert memory.store.reindex(wait=True, progress=watch) == len(TEXTS)
+    assert memory.store.reindex(wait=True, progress=watch) == len(FEW)
     assert in_order(watch.told)
 
 
 def test_a_failing_report_ends_the_wait_and_not_the_index(open_memory):
     """The exception arrives, and the work goes on in the background."""
     memory = open_memory(embedder=HashEmbedder(16))
-    memory.add_many(TEXTS)
+    memory.add_many(FEW)
     with pytest.raises(KeyboardInterrupt):
         memory.flush(wait=True, progress=Watch(fails_at=1))
     assert memory.flush(wait=True, timeout=60)
-    assert len(memory.list(limit=1000)) == len(TEXTS)
+    assert len(memory.list(limit=1000)) == len(FEW)
 
 
 async def test_coroutines_report_too(tmp_path):
     """In a worker thread, so that a slow report does not hold the event loop."""
     async with AsyncMemoryManager(tmp_path / "store", embedder=HashEmbedder(16)) as memory:
         for call in (
-            lambda watch: memory.add_many(TEXTS, progress=watch),
+            lambda watch: memory.add_many(FEW, progress=watch),
             lambda watch: memory.flush(wait=True, progress=watch),
             lambda watch: memory.store.reindex(wait=True, progress=watch),
         ):

@@ -57,13 +57,6 @@ def test_what_is_no_path_is_refused(path):
         parse_scope(path)
 
 
-@pytest.mark.parametrize("labels", ["a", ("a",), ["a"], ("a", "b/c", "d e")])
-def test_labels_become_a_tuple(labels):
-    """One string is one label; a slash in a label is just a character."""
-    parsed = parse_namespace(labels)
-    assert parsed == ((labels,) if isinstance(labels, str) else tuple(labels))
-
-
 @pytest.mark.parametrize(
     "labels", ["", (), [""], [" "], [5], 5, None, b"ab", {"a"}, "x" * 257, "a\n"]
 )

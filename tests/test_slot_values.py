@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import pytest
+from beside import write_sql
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memento import AsyncMemoryManager, MemoryManager, Source
+from memento import MemoryManager, Source
 from memento.errors import AmbiguousId, InvalidInput, NotFound, StoreUnusable
 from memento.testing import ManualClock
 
@@ -142,9 +142,7 @@ class TestValue:
     def test_a_damaged_value_is_an_error(self, memory, clock):
         """The value before is not told as the present one."""
         _, last = tell(memory, clock, "Utrecht", "Delft")
-        memory._engine.ledger.write(
-            lambda c: c.execute("UPDATE memories SET text = 'Velp' WHERE id = ?", (last.id,))
-        )
+        write_sql(memory, "UPDATE memories SET text = 'Velp' WHERE id = ?", last.id)
         for look in (
             lambda: memory.value("home"),
             lambda: memory.slots.history("home"),
@@ -354,9 +352,7 @@ class TestRevert:
     def test_a_damaged_value_is_not_passed_over(self, memory, clock):
         """The one before it is not what held before."""
         _, middle, _ = tell(memory, clock, "Utrecht", "Delft", "Gouda")
-        memory._engine.ledger.write(
-            lambda c: c.execute("UPDATE memories SET text = 'Velp' WHERE id = ?", (middle.id,))
-        )
+        write_sql(memory, "UPDATE memories SET text = 'Velp' WHERE id = ?", middle.id)
         with pytest.raises(StoreUnusable, match=middle.id):
             memory.slots.revert("home")
 
@@ -407,23 +403,6 @@ def test_a_slot_holds_at_most_one_value_at_any_moment(tmp_path_factory, steps):
             ]
             found = memory.value("k", as_of=moment)
             assert ([] if found is None else [found.id]) == holds
-
-
-def test_the_same_awaited(tmp_path):
-    """``value``, ``history`` and ``revert`` of the async manager."""
-
-    async def talk():
-        async with AsyncMemoryManager(tmp_path, embedder=None) as memory:
-            first = await memory.add("Utrecht", key="home")
-            await memory.add("Delft", key="home")
-            assert (await memory.value("home")).text == "Delft"
-            assert (await memory.slots.revert("home")).text == "Utrecht"
-            values = await memory.slots.history("home")
-            assert [one.memory.text for one in values] == ["Utrecht", "Delft", "Utrecht"]
-            assert len(await memory.changes.history(first.id)) > 1
-            assert await memory.store.full_id(first.id) == first.id
-
-    asyncio.run(talk())
 
 
 FILTERS = [

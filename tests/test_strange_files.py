@@ -14,7 +14,8 @@ from memento.embed.onnx import MINILM
 from memento.errors import StoreUnusable
 
 LOOK = {
-    "project": "from memento_mcp._project import project_scope as see; print(see(path))",
+    "projects": "from memento.agents.project import project_scope as see\n"
+    "for one in sorted(path.iterdir()): print(one.name, see(one / 'shop'), flush=True)",
     "ingest": "from memento.ingest import read; list(read(path, 'text'))",
     "detect": "from memento.ingest import detect; detect(path)",
     "import": "from memento import MemoryManager as M; M(path.parent / 's', embedder=None).store"
@@ -59,28 +60,27 @@ STRANGE = pytest.mark.parametrize("put", [pipe, device])
 
 
 @STRANGE
-@pytest.mark.parametrize("name", [".git", ".git/config", "main/config", "main/commondir"])
-def test_a_project_is_named_whatever_its_git_folder_holds(tmp_path, put, name):
+def test_a_project_is_named_whatever_its_git_folder_holds(tmp_path, put):
     """The settings, the pointer of a working tree, and what it points to."""
-    folder = tmp_path / "shop"
-    folder.mkdir()
-    if name.startswith("main"):
-        (folder / ".git").write_text("gitdir: main\n")
-    put(folder / name)
-    assert look("project", folder) == "project/shop\n"
+    for at, name in enumerate([".git", ".git/config", "main/config", "main/commondir"]):
+        folder = tmp_path / str(at) / "shop"
+        folder.mkdir(parents=True)
+        if name.startswith("main"):
+            (folder / ".git").write_text("gitdir: main\n")
+        put(folder / name)
+    assert look("projects", tmp_path) == "".join(f"{at} project/shop\n" for at in range(4))
 
 
-@pytest.mark.parametrize(
-    "line", ["url = a{pad}!", "{pad}url{pad}=", "[{pad}", "url{pad}", "url ={pad}x", "{pad}"]
-)
 @pytest.mark.parametrize("pad", [" ", "a@:/="])
-def test_a_long_line_in_the_settings_of_a_project_is_read_once(tmp_path, line, pad):
+def test_a_long_line_in_the_settings_of_a_project_is_read_once(tmp_path, pad):
     """A line of a megabyte is read in a moment, whatever it repeats."""
-    config = tmp_path / "shop" / ".git" / "config"
-    config.parent.mkdir(parents=True)
-    said = line.format(pad=pad * (10**6 // len(pad)))
-    config.write_text(f'[remote "origin"]\n{said}\n')
-    assert "Error" not in look("project", tmp_path / "shop")
+    lines = ["url = a{pad}!", "{pad}url{pad}=", "[{pad}", "url{pad}", "url ={pad}x", "{pad}"]
+    for at, line in enumerate(lines):
+        config = tmp_path / str(at) / "shop" / ".git" / "config"
+        config.parent.mkdir(parents=True)
+        said = line.format(pad=pad * (10**6 // len(pad)))
+        config.write_text(f'[remote "origin"]\n{said}\n')
+    assert [one.split()[0] for one in look("projects", tmp_path).splitlines()] == [*"012345"]
 
 
 @STRANGE

@@ -379,31 +379,6 @@ class TestNearest:
         with pytest.raises(StoreClosed):
             vectors.store.nearest([1.0] * 256)
 
-    def test_chroma_and_exact_search_agree(self, tmp_path):
-        """Both indexes find the same nearest memories, filters included."""
-        answers = []
-        for index in ("exact", "chroma"):
-            config = Config(long_index=index)
-            with MemoryManager(
-                tmp_path / index, embedder=HashEmbedder(64), config=config
-            ) as memory:
-                memory.add_many(
-                    {"text": f"tea number {n} of day {n % 7}", "tier": "long", "id": f"n{n}",
-                     "kind": ("fact", "rule")[n % 2]}
-                    for n in range(60)
-                )  # fmt: skip
-                assert memory.flush(wait=True)
-                (asked,) = memory.store.embed(["tea number 5 of day 5"])
-                memory.retrieve("tea")
-                assert memory.flush(wait=True)
-                found = [memory.store.nearest(asked, k=8, **how) for how in ({}, {"kind": "rule"})]
-                assert {hit.memory.kind for hit in found[1]} == {"rule"}
-                # of equally near ones either may show others: the cosines are what is compared
-                answers.append([[round(hit.score, 4) for hit in each] for each in found])
-                state = memory.store.stats().long
-        assert state == "ready"
-        assert answers[0] == answers[1]
-
 
 class TestFold:
     """``retrieve(fold=False)`` returns each of several that say the same."""
@@ -444,12 +419,6 @@ class TestState:
         with pytest.raises(InvalidInput, match="1,048,576"):
             memory.add("tea", metadata={"text": "a" * 1_048_576})
         assert Limits().metadata_bytes == 1 << 20
-
-    def test_clock(self, tmp_path, clock):
-        """The one it was given."""
-        with MemoryManager(tmp_path, embedder=None, clock=clock) as memory:
-            assert memory.store.clock is clock
-            assert memory.of("x").store.clock() == clock()
 
     def test_read_only_is_what_the_ledger_says(self, memory, monkeypatch):
         """Every verb that writes refuses, and those that read go on."""

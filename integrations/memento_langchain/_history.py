@@ -75,9 +75,8 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
             )
         super().__init__()
         if not isinstance(session_id, str) or not session_id.strip():
-            raise InvalidInput(
-                "session_id", f"must be the name of a session, not {type_name(session_id)}"
-            )
+            given = "empty" if isinstance(session_id, str) else type_name(session_id)
+            raise InvalidInput("session_id", f"must be the name of a session, not {given}")
         self.session_id = session_of(session_id)
         self._manager = manager
         self._window = ALL if window is None else check_count("window", window, most=ALL)

@@ -149,7 +149,15 @@ class _Verbs:
     def _shown(self, found: Iterable[Hit | Memory], query: str) -> str:
         config = self._manager.store.config
         cut = Relevant(query, config.retrieve.long)
-        block = render(found, nonce=new_nonce(), tokens=TOKENS, ids=True, cut=cut, zone=config.zone)
+        block = render(
+            found,
+            nonce=new_nonce(),
+            tokens=TOKENS,
+            ids=True,
+            cut=cut,
+            zone=config.zone,
+            query=query,
+        )
         return block or "Nothing is remembered about this."
 
 

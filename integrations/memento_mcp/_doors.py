@@ -448,7 +448,7 @@ class Doors:
         cut = memento.prompt.Relevant(query, config.retrieve.long)
         nonce, zone = memento.prompt.new_nonce(), config.zone
         block = memento.prompt.render(
-            found, nonce=nonce, tokens=self._tokens, ids=True, cut=cut, zone=zone
+            found, nonce=nonce, tokens=self._tokens, ids=True, cut=cut, zone=zone, query=query
         )
         left = len(found) - max(0, block.count("\n") - _FRAME)
         return f"{block}\n{left} more did not fit; ask for fewer." if left else block

@@ -151,6 +151,8 @@ class Server:
         except (ValueError, RecursionError):
             self._refuse(None, Refused(PARSE, "not JSON"))
             return
+        if found == []:
+            self._refuse(None, Refused(REQUEST, "a batch must not be empty"))
         for message in found if isinstance(found, list) else [found]:  # 2025-03-26 has batches
             self._take(message)
 
@@ -180,10 +182,10 @@ class Server:
             self._refuse(None, Refused(REQUEST, "a message must be an object"))
         elif "method" not in message:
             if not message.keys() & {"result", "error"}:  # else a response, but no request was sent
-                self._refuse(None, Refused(REQUEST, "method is missing"))
+                self._refuse(_id_of(message), Refused(REQUEST, "method is missing"))
         elif "id" not in message:
             self._note(message)
-        elif isinstance(message["id"], bool) or not isinstance(message["id"], str | int):
+        elif _id_of(message) is None:
             self._refuse(None, Refused(REQUEST, "id must be a string or a whole number"))
         elif isinstance(message["method"], str) and message["method"] in _CALLS:
             with self._writing:
@@ -388,6 +390,12 @@ def _object(params: Json, name: str) -> Json:
     if not isinstance(value, dict):
         raise Refused(PARAMS, f"{name} must be an object")
     return value
+
+
+def _id_of(message: Json) -> str | int | None:
+    """Return the id of a message; None if it has none that the protocol allows."""
+    found = message.get("id")
+    return found if isinstance(found, str | int) and not isinstance(found, bool) else None
 
 
 METHODS: dict[str, Callable[[Doors, Json], Json]] = {

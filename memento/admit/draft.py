@@ -80,6 +80,18 @@ class Entry:
         self.row.words, self.row.head_words = self.text.words, self.text.head_words
         self.row.seal()
 
+    def reword(self, text: str) -> None:
+        """Set the text, already without secrets, and update what is computed from it."""
+        row = self.row
+        row.text = text
+        self.text = columns_of(row)
+        head, rest = self.text.spoken()
+        self.words = head + rest
+        self.telling = telling(self.words) if self.unweighed else ()
+        row.words, row.head_words = self.text.title_words + len(self.words), len(head)
+        row.cues = cues(row.text, row.role, self.words)
+        row.seal()
+
 
 A = TypeVar("A")
 B = TypeVar("B")

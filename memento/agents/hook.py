@@ -165,7 +165,7 @@ class _Told:
 
     @property
     def _scope(self) -> str:
-        from memento_mcp._project import project_scope  # noqa: PLC0415 - above this package
+        from memento.agents.project import project_scope  # noqa: PLC0415 - a hook seldom needs it
 
         return project_scope(self._folder)
 
@@ -205,6 +205,7 @@ class _Told:
             tokens=TOKENS,
             cut=rendering.Relevant(said, self._memory.store.config.retrieve.long),
             zone=self._memory.store.config.zone,
+            query=said,
         )
         if self._session is not None:  # else there is no telling whose conversation it is
             held = [hit.memory for hit in shown if hit.id in block.shown]

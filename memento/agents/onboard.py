@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
+from memento.base.layout import is_own
 from memento.errors import InvalidInput
 from memento.types import Draft, Kind, Source, Tier, Trust
 
@@ -120,7 +121,10 @@ def _git(folder: Path, *words: str) -> str | None:
 
 
 def _files(folder: Path) -> list[str]:
-    """List the files of a repository that git does not ignore, or those of another folder."""
+    """List the files of a repository that git does not ignore, or those of another folder.
+
+    A store's own files are left out.
+    """
     known = _git(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     if known is not None:
         named = [path for path in known.split("\0") if path]
@@ -131,9 +135,14 @@ def _files(folder: Path) -> list[str]:
         named = [
             path.as_posix() for path in below if not any(part[0] == "." for part in path.parts)
         ]
-    return [
-        path for path in named if (folder / path).is_file() and not (folder / path).is_symlink()
-    ]
+    return [path for path in named if _is_file(folder, path)]
+
+
+def _is_file(folder: Path, path: str) -> bool:
+    whole = folder / path
+    inner = PurePosixPath(path)
+    parts = (folder / one for one in (inner, *inner.parents))
+    return whole.is_file() and not whole.is_symlink() and not any(map(is_own, parts))
 
 
 def _is_document(path: str) -> bool:

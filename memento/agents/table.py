@@ -181,7 +181,7 @@ def text_of(name: str) -> str:
     return (files(__package__) / "files" / name).read_text(encoding="utf-8")
 
 
-def claude_plugin(folder: Path, run: Program) -> tuple[Edit, ...]:
+def claude_plugin(folder: Path, run: Program) -> tuple[Own, ...]:
     """Return the files of the plugin for Claude Code."""
     from memento import __version__  # noqa: PLC0415 - a hook needs none of it
 

@@ -53,18 +53,21 @@ def zone_of(name: str, field: str = "timezone") -> tzinfo:
         raise InvalidInput(field, problem) from None
 
 
-def day_in(zone: tzinfo, moment: datetime) -> date:
-    """Return the day of an aware datetime in a time zone.
+def in_zone(zone: tzinfo, moment: datetime) -> datetime:
+    """Return an aware datetime in a time zone; in UTC where that is before year 1 or after 9999."""
+    try:
+        return moment.astimezone(zone)
+    except OverflowError:
+        return moment.astimezone(UTC)
 
-    Where that is before year 1 or after year 9999, return the UTC day.
+
+def day_in(zone: tzinfo, moment: datetime) -> date:
+    """Return the day of an aware datetime in a time zone, as ``in_zone``.
 
     >>> day_in(zone_of("Asia/Tokyo"), datetime(2025, 3, 14, 15, tzinfo=UTC)).isoformat()
     '2025-03-15'
     """
-    try:
-        return moment.astimezone(zone).date()
-    except OverflowError:
-        return moment.astimezone(UTC).date()
+    return in_zone(zone, moment).date()
 
 
 def in_name(moment: datetime) -> str:

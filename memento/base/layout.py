@@ -54,6 +54,8 @@ OF_A_STORE = re.compile(
 """Names that the store, SQLite, and what they set aside or leave unfinished have."""
 OF_DERIVED = re.compile(r"[0-9]+\.(vectors|outline)(\.[0-9a-f]{8}\.tmp)?")
 """Names of the files in the folder of derived files: each begins with its namespace's number."""
+MOVING = ".moving-"
+"""What follows the name of the folder in that of a move's file, beside it: all memories as text."""
 DRAFT = re.compile(r"\..+\.[a-z0-9_]{8}\.tmp(-journal|-wal|-shm)?")
 """Names of files and folders that are not finished, and of SQLite's own beside them."""
 
@@ -70,3 +72,9 @@ def lock_of(folder: Path) -> Path:
 
 REMAINS = (LEDGER, LOG, SNAPSHOT, CHROMA, stamp_of(Path(CHROMA)).name, DERIVED)
 """Names in a folder that show that it holds a store, or remains of one."""
+
+
+def is_own(path: Path) -> bool:
+    """Return whether a file or folder belongs to a store, rather than only lying in its folder."""
+    known = any(names.fullmatch(path.name) for names in (OURS, OF_A_STORE))
+    return known and (path.parent / LEDGER).is_file()

@@ -66,7 +66,7 @@ def parse_namespace(labels: str | Sequence[str]) -> tuple[str, ...]:
     return parts
 
 
-def parse_scope(path: str, field: str = "scope") -> str:
+def parse_scope(path: str, field: str = "scope", *, most: int = MAX_LABEL) -> str:
     """Validate a scope path and return its one normal form, without slashes at either end.
 
     Its segments are joined by ``/``; ``""`` means everywhere.
@@ -85,7 +85,7 @@ def parse_scope(path: str, field: str = "scope") -> str:
     trimmed = path.strip("/")
     if not trimmed:
         return ""
-    _check(field, trimmed)
+    _check(field, trimmed, most)
     for segment in trimmed.split("/"):
         if not segment.strip() or segment in {".", ".."}:
             raise InvalidScope(field, f"{path!r:.60} has an empty or relative segment")
@@ -143,8 +143,8 @@ def _shown(value: object) -> str:
     return f"{value!r:.60}" if plain else f"this {type(value).__name__}"
 
 
-def _check(field: str, value: str) -> None:
-    if len(value) > MAX_LABEL:
-        raise InvalidScope(field, f"is longer than {MAX_LABEL} characters")
+def _check(field: str, value: str, most: int = MAX_LABEL) -> None:
+    if len(value) > most:
+        raise InvalidScope(field, f"is longer than {most} characters")
     if not value.isprintable():
         raise InvalidScope(field, f"{value!r:.60} contains unprintable characters")

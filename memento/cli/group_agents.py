@@ -11,9 +11,11 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from memento import MemoryManager
+from memento.agents.project import project_scope
 from memento.agents.setup import Change, agents_of, carry_out, plan
 from memento.agents.table import AGENTS, Agent, Program
 from memento.base import home
+from memento.check import short_name
 from memento.cli.mcp import Settings, doors_of, serve
 from memento.cli.options import Root, argument, command, option
 from memento.cli.output import USAGE, Shown, counted
@@ -21,7 +23,6 @@ from memento.cli.store import Store
 from memento.errors import InvalidInput, MementoError
 from memento.resident import tokens as tokens_of
 from memento.types import Trust
-from memento_mcp._project import project_scope
 
 app = typer.Typer()
 
@@ -77,16 +78,16 @@ def mcp(
     serves only clients that have a token. A token is bound to the namespace, the scope and the
     --read-only and --trust options that were specified with --add-token.
     """
-    if add_token:
-        _add_token(store, add_token, scope or "", trust, read_only=read_only)
+    if add_token is not None:
+        _add_token(store.here(), add_token, scope or "", trust, read_only=read_only)
     elif list_tokens:
-        _list_tokens(store)
-    elif revoke_token:
-        tokens_of.revoke(store.root, revoke_token)
-    elif http:
+        _list_tokens(store.here())
+    elif revoke_token is not None:
+        tokens_of.revoke(store.here().root, revoke_token)
+    elif http is not None:
         from memento.cli.mcp_http import serve_http  # noqa: PLC0415 - few agents use it
 
-        serve_http(store, http, more=more, most=tokens)
+        serve_http(store.here(), http, more=more, most=tokens)
     else:
         _stdio(Settings(store, scope, everywhere, read_only, more, tokens, alone), print_tools)
 
@@ -102,6 +103,7 @@ def _stdio(settings: Settings, print_tools: bool) -> None:
 def _add_token(store: Store, name: str, scope: str, trust: str, *, read_only: bool) -> None:
     if trust == Trust.USER:
         raise InvalidInput("--trust", "must not be user: what an agent writes comes from a model")
+    short_name("--add-token", name)
     if not store.exists:
         store._replace(make=True).open().close()
     typer.echo(
@@ -123,7 +125,7 @@ def _list_tokens(store: Store) -> None:
 
 
 def _print(tools: list[dict[str, Any]]) -> None:
-    from memento_mcp._table import INSTRUCTIONS  # noqa: PLC0415 - as above
+    from memento_mcp import INSTRUCTIONS  # noqa: PLC0415 - as above
 
     typer.echo(f"{INSTRUCTIONS}\n")
     for tool in tools:
@@ -150,7 +152,7 @@ def init(
     found = agents_of([])
     done = _set_up(found, Program.here(None if here else store.named), yes=yes)
     scope = project_scope(Path.cwd())
-    lines = [f"store: {store.root}, {counted(kept)}", *done.lines]
+    lines = [f"store: {store.place}, {counted(kept)}", *done.lines]
     if not found:
         lines.append(f"no agents found on this machine; supported: {', '.join(AGENTS)}")
     if scope:
@@ -161,7 +163,7 @@ def init(
         lines.append(
             'try: tell an agent "I always deploy on Thursdays." and ask about it in a new session'
         )
-    told = {"store": store.root, "memories": kept, "scope": scope, **done.value}
+    told = {"store": store.place, "memories": kept, "scope": scope, **done.value}
     return Shown(told, lines, status=done.status, notes=done.problems)
 
 

@@ -96,7 +96,7 @@ def restore(
     if at is not None or set_aside or (len(what) == 1 and Path(what[0]).is_file()):
         if len(what) > 1:
             raise InvalidInput("FILE", "specify only one backup")
-        return _from_file(Path(what[0]), store.root, at=at, set_aside=set_aside)
+        return _from_file(Path(what[0]), store.here().root, at=at, set_aside=set_aside)
     with store.open() as memory:
         back = [] if source is None else memory.quarantine.restore_source(source)
         names = [_hidden(memory, one) for one in what]
@@ -113,8 +113,16 @@ def _hidden(memory: MemoryManager, name: str) -> str:
     except NotFound:
         found = memory.list(key=name, status="forgotten", newest_first=True, limit=1)
         if not found:
-            raise
+            raise _Neither(name) from None
         return found[0].id
+
+
+class _Neither(NotFound):
+    """What ``restore`` was given is nothing that it could restore."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.args = (f"{name!r:.60} is neither a backup file nor a memory in this namespace",)
 
 
 def _from_file(file: Path, root: Path, *, at: datetime | None, set_aside: bool) -> Shown:

@@ -19,6 +19,7 @@ from typing import Any
 import typer
 
 from memento import Draft, MemoryManager
+from memento.base.clock import in_zone
 from memento.base.display import one_line
 from memento.cli.local import short, zone
 from memento.cli.options import (
@@ -237,7 +238,7 @@ def _written(found: Memory) -> str:
 def _toml(value: Any) -> str:
     """Format a value as TOML; None becomes an empty string."""
     if isinstance(value, datetime):
-        return value.astimezone(zone()).isoformat()
+        return in_zone(zone(), value).isoformat()
     if isinstance(value, tuple):
         return f"[{', '.join(map(_toml, value))}]"
     return json.dumps("" if value is None else value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from csv import writer
 from datetime import datetime
@@ -213,9 +214,9 @@ def list_(
     if nl:
         few = ({name: one.to_dict()[name] for name in names} for one in found)
         lines = (json.dumps(data(one), ensure_ascii=False) for one in (few if columns else found))
-        return Shown({"memories": found}, lines, empty="")
+        return Shown({"memories": found}, lines, empty="", form="--nl")
     if csv:
-        return Shown({"memories": found}, _csv(found, names), empty="")
+        return Shown({"memories": found}, _csv(found, names), empty="", form="--csv")
     if columns:
         cells = [[one_line(spelt(one.to_dict()[name])) or "-" for name in names] for one in found]
         return Shown({"memories": found}, rows(cells), empty="")
@@ -223,10 +224,12 @@ def list_(
 
 
 def _csv(found: Sequence[Memory], names: Sequence[str]) -> Iterator[str]:
+    """Yield lines of CSV; characters that could harm a terminal are replaced only on one."""
+    shown = sys.stdout.isatty()
     cells = ([spelt(one.to_dict()[name]) for name in names] for one in found)
     for row in (names, *cells):
         line = StringIO()
-        writer(line, lineterminator="").writerow(map(plain, row))
+        writer(line, lineterminator="").writerow(map(plain, row) if shown else row)
         yield line.getvalue()
 
 

@@ -11,7 +11,7 @@ import typer
 
 from memento import Diff, MemoryManager
 from memento.base.display import one_line
-from memento.cli.local import moment
+from memento.cli.local import moment, short
 from memento.cli.options import (
     ID,
     Id,
@@ -24,7 +24,7 @@ from memento.cli.options import (
     moment_option,
     option,
 )
-from memento.cli.output import Shown, explained, id_of
+from memento.cli.output import Shown, explained, id_of, rows
 from memento.types import Belief, Kind, Strength
 
 app = typer.Typer()
@@ -83,8 +83,8 @@ def timeline(
     found = memory.insight.timeline(
         " ".join(topic or ()) or None, by=by.value, limit=limit, within=within
     )
-    lines = (f"{moment(one.at)}  {one.what:<10}  {one_line(one.text)}" for one in found)
-    return Shown({"moments": found}, lines)
+    cells = [(short(one.memory.id), moment(one.at), one.what, one_line(one.text)) for one in found]
+    return Shown({"moments": found}, rows(cells))
 
 
 @command(insight, f"memento insight lineage {ID}")
@@ -120,8 +120,8 @@ def wonder(
 ) -> Shown:
     """List gaps in the memories, with questions to ask."""
     found = memory.insight.wonder(" ".join(topic or ()) or None, limit=limit)
-    lines = (f"{one.kind:<10}  {one_line(one.question)}" for one in found)
-    return Shown({"questions": found}, lines, empty="no gaps found")
+    cells = [(one.kind, one_line(one.question)) for one in found]
+    return Shown({"questions": found}, rows(cells), empty="no gaps found")
 
 
 @command(
@@ -142,10 +142,11 @@ def diff(
     The output lists what was added, changed, hidden and restored.
     """
     found = memory.changes.diff(since, until, after=after, limit=limit)
-    return Shown(found, _diff_lines(found))
+    more = f"there may be more; continue with --after {found.more}"
+    return Shown(found, rows([*_diff_cells(found)]), notes=[more] if found.more is not None else [])
 
 
-def _diff_lines(found: Diff) -> Iterator[str]:
+def _diff_cells(found: Diff) -> Iterator[tuple[str, ...]]:
     for part, sign in (
         ("added", "+"),
         ("changed", "~"),
@@ -158,9 +159,7 @@ def _diff_lines(found: Diff) -> Iterator[str]:
             said = one_line(after.text)
             if part == "changed" and before is not None and before.text != after.text:
                 said = f"{one_line(before.text)} -> {said}"
-            yield f"{sign} {part:10} {name}  {said}"
-    if found.more is not None:
-        yield f"There may be more; continue with --after {found.more}"
+            yield f"{sign} {part}", short(name), said
 
 
 @command(insight, f"memento insight strength {ID}")
@@ -199,9 +198,12 @@ def stale(
     A memory is listed if it has expired, is in doubt or has almost completely faded.
     """
     found = memory.sleep.stale(kind=[kind.value for kind in kinds or ()] or None, limit=limit)
-    lines = (
-        f"{one.memory.id}  {', '.join(one.reasons)} ({one.retention:.0%} left)"
-        f"  {one_line(one.memory.text)}"
+    cells = [
+        (
+            short(one.memory.id),
+            f"{', '.join(one.reasons)} ({one.retention:.0%} left)",
+            one_line(one.memory.text),
+        )
         for one in found
-    )
-    return Shown({"stale": found}, lines, empty="nothing is stale")
+    ]
+    return Shown({"stale": found}, rows(cells), empty="nothing is stale")

@@ -34,6 +34,7 @@ from memento.cli.output import (
     as_text,
     counted,
     elsewhere,
+    progress_of,
     quarantined,
     say_stdin,
     wait_for_index,
@@ -75,6 +76,8 @@ def backup(
 
     The backup includes every namespace. `memento restore FILE` restores a store from it.
     """
+    if str(file) == "-":
+        raise InvalidInput("FILE", "must be a file; to write to stdout, use `memento export -`")
     kept = memory.store.backup(file, overwrite=overwrite)
     return Shown(kept, [f"{kept.path}  {counted(kept.memories)}, {kept.bytes:,} bytes, verified"])
 
@@ -247,20 +250,24 @@ def import_(
     """
     from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
     from memento.upkeep.import_ import verify, whole  # noqa: PLC0415 - used by this command only
+    from memento.upkeep.import_lines import longest_line  # noqa: PLC0415 - as above
 
     source = sys.stdin.buffer if file == "-" else file
     if file == "-":
         say_stdin()
     with ExitStack() as opened:
-        if not store.exists:  # a refused file creates no store
+        if not (store.url or store.exists):  # a refused file creates no store
             stream, name = opened.enter_context(whole(source))
-            verify(stream, name)
+            verify(stream, name, longest_line(trust))
             stream.seek(0)
             source = stream if file == "-" else file
         memory = opened.enter_context(store.open())
         bar = opened.enter_context(tables.Bar("importing").drawn())
         done = memory.store.import_from(
-            source, all_namespaces=not given(context, "namespace"), trust=trust, progress=bar.to
+            source,
+            all_namespaces=not given(context, "namespace"),
+            trust=trust,
+            progress=progress_of(memory, bar),
         )
     known = f", {done.known} already known" if done.known else ""
     known += f", {done.approved} of them released from quarantine" if done.approved else ""
@@ -284,7 +291,7 @@ def config(store: Store) -> Shown:
     folder.
     """
     found = load(store.root).each
-    return Shown(found, [f"{one.line:<40}  # {one.source}" for one in found])
+    return Shown({"settings": found}, [f"{one.line:<40}  # {one.source}" for one in found])
 
 
 By = Literal["namespace", "session", "tag", "key"]
@@ -322,7 +329,7 @@ def stats(
 
             return Shown(found, plots.lines(plots.panels(memory)))
         others = [] if sum(found.tiers.values()) else [elsewhere(memory)]
-    where = f"{store.namespace} in {store.root}"
+        where = f"{'/'.join(memory.store.namespace)} in {store.place}"
     return Shown(found, lambda tables: tables.stats(found, where), notes=others)
 
 
@@ -456,10 +463,10 @@ def erase(
     )
     planned = ask(dry_run=True)
     if not dry_run and not yes:
-        _confirm(memory, planned, derived=derived)
+        _confirm(memory, planned)
     done = planned if dry_run else ask(dry_run=False)
     status = 0 if done.complete else NOT_WELL
-    return Shown(done, _receipt(done, derived=derived), empty="", status=status)
+    return Shown(done, _receipt(done), empty="", status=status)
 
 
 def _refuse_part(memory: MemoryManager, given: str) -> None:
@@ -470,13 +477,13 @@ def _refuse_part(memory: MemoryManager, given: str) -> None:
             raise InvalidInput("ID", f"erase requires complete ids: {given} is short for {whole}")
 
 
-def _confirm(memory: MemoryManager, planned: Erasure, *, derived: bool) -> None:
+def _confirm(memory: MemoryManager, planned: Erasure) -> None:
     """Show the memories and ask for confirmation; refuse if stdin is not a terminal."""
     if not sys.stdin.isatty():
         raise InvalidInput(
             "--yes", "is required to erase when there is no terminal for confirmation"
         )
-    doomed = planned.ids + (planned.derived if derived else ())
+    doomed = planned.ids + planned.derived
     for memory_id in doomed[:MOST_NAMED]:
         warn(f"{memory_id}  {cut(memory.get(memory_id).text, 80)}")
     if len(doomed) > MOST_NAMED:
@@ -485,12 +492,14 @@ def _confirm(memory: MemoryManager, planned: Erasure, *, derived: bool) -> None:
         raise typer.Abort
 
 
-def _receipt(done: Erasure, *, derived: bool) -> Iterator[str]:
+def _receipt(done: Erasure) -> Iterator[str]:
     said = "would be erased" if done.dry_run else "erased"
     for memory_id in done.ids:
         yield f"{memory_id}  {said}"
     for memory_id in done.derived:
-        yield f"{memory_id}  {said if derived else 'kept'}, derived"
+        yield f"{memory_id}  {said}, derived"
+    for memory_id in done.kept:
+        yield f"{memory_id}  kept, derived"
     for memory_id in done.locked:
         yield f"{memory_id}  {'is' if done.dry_run else 'was'} locked"
     if done.dry_run:

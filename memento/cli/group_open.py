@@ -51,6 +51,7 @@ def open_page(
         from memento.serve.page.door import code_for  # noqa: PLC0415 - slow, and an extra
     except ImportError as error:
         raise MissingExtra("serve", error.name or "starlette") from error
+    store = store.here()
     if not store.exists:
         store.open().close()
     code = code_for(store.root)

@@ -32,6 +32,7 @@ from memento.cli.output import (
     Shown,
     counted,
     masked,
+    progress_of,
     quarantined,
     say_stdin,
     stdin_text,
@@ -225,7 +226,8 @@ def ingest(
             if looked is not None:
                 read = memory.documents.ingest(looked, progress=bar.to)
             else:
-                follow = partial(_follow, memory, name, format, scope, trust, bar.to)
+                shown = progress_of(memory, bar)
+                follow = partial(_follow, memory, name, format, scope, trust, shown)
                 read = [follow(Path(file)) for file in files]
         status = wait_for_index(memory) if wait else 0
     return _report(read, status, _part_line if document else _line)
@@ -245,7 +247,7 @@ def _follow(
     format: str | None,
     scope: str,
     trust: Trust,
-    progress: Progress,
+    progress: Progress | None,
     file: Path,
 ) -> Ingested:
     """Store a document in parts that are updated when the file changes."""
@@ -349,8 +351,9 @@ def _foreseen(
 ) -> list[Foresight]:
     """Show what the store would learn; if there is none, what a new store would."""
     with TemporaryDirectory() as empty:
-        root = store.root if store.exists else Path(empty)
-        with open_at(root, store.namespace, store.embedder) as memory:
+        there = store.url or store.exists
+        opened = store.open() if there else open_at(empty, store.namespace, store.embedder)
+        with opened as memory:
             return memory.rules.foresee(turns, session=session, scope=scope)
 
 

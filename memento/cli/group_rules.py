@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -10,7 +11,7 @@ import typer
 from memento import MemoryManager
 from memento.base.display import one_line
 from memento.cli.options import ID, Ids, Session, argument, command, group, option
-from memento.cli.output import Shown, counted, each, memories, warn
+from memento.cli.output import Shown, counted, each, listed, memories, warn
 from memento.cli.store import Store
 from memento.errors import InvalidInput
 from memento.prompt.policy_values import TOKENS
@@ -107,7 +108,7 @@ def list_(
 
 def _waiting(memory: MemoryManager) -> str:
     """Return the line for an empty list, with the sources whose memories are quarantined."""
-    sources = (one.source for one in memory.quarantine.list(limit=1_000_000))
+    sources = (one.source for one in listed(memory.quarantine.list))
     names = sorted({one_line(one.uri or one.kind.value) for one in sources})
     return (
         f"nothing quarantined from there, only from {', '.join(names)}"
@@ -141,7 +142,7 @@ def approve(
         raise InvalidInput("ID", "specify either ids or --source")
     if source is None:
         return each(memory, ids or (), lambda one: memory.quarantine.approve(one, version=version))
-    found = memory.quarantine.list(source=source, limit=1_000_000)
+    found = listed(partial(memory.quarantine.list, source=source))
     if found and not yes:
         if not sys.stdin.isatty():
             raise InvalidInput("--yes", "is required when there is no terminal for confirmation")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
+from memento.check import short_name
 from memento.cli.options import command, option, seconds_of
 from memento.cli.output import Shown
 from memento.cli.store import Store
@@ -59,7 +60,7 @@ def serve(
         "--behind-proxy", "Address of the proxy that terminates TLS.", metavar="ADDRESS"
     ),
     rate: float = option(
-        "--rate", "Maximum calls per second per token; 0 for no limit.", default=20.0
+        "--rate", "Maximum calls per second per token; 0 for no limit.", default=20.0, min=0
     ),
     mem0: bool = option("--mem0", "Also serve mem0 clients."),
     page: bool = option("--page/--no-page", "Serve the web page.", default=True),
@@ -101,14 +102,15 @@ def serve(
     --namespace '*' to the whole store. Memories written with the token get at most the trust class
     specified with --trust: user, agent, tool, web or import.
     """
-    if add_token and not store.exists:
-        store.open().close()
+    store = store.here()
+    if add_token is not None:
+        _prepare(store, add_token)
     with tokens.kept_at(store.address) as kept:
-        if add_token:
+        if add_token is not None:
             return _added(kept, store.namespace, add_token, rights, trust, expires)
         if list_tokens:
             return _listed(kept)
-        if revoke_token:
+        if revoke_token is not None:
             return _revoked(kept, revoke_token)
         anybody = bool(tokens.listed(kept))
     tls, serving = _tls(certificate, key), _running()
@@ -129,6 +131,13 @@ def serve(
                 served = serving.server_of(service, application, certificate=tls, proxy=proxy)
                 serving.run(served, opened, place)
     return Shown({"served": where}, ["stopped"])
+
+
+def _prepare(store: Store, name: str) -> None:
+    """Make the store of a token if there is none, once the token's name is accepted."""
+    short_name("--add-token", name)
+    if not store.exists:
+        store.open().close()
 
 
 def _revoked(kept: Path, name: str) -> Shown:
@@ -250,7 +259,7 @@ def _added(
 
 def _listed(kept: Path) -> Shown:
     several = tokens.listed(kept)
-    return Shown([_told(one) for one in several], [_line(one) for one in several])
+    return Shown({"tokens": [_told(one) for one in several]}, [_line(one) for one in several])
 
 
 def _told(one: tokens.Token) -> dict[str, str]:

@@ -13,7 +13,7 @@ from memento.base.display import one_line
 from memento.check import TALK_TOKENS
 from memento.cli.local import moment, short
 from memento.cli.options import ID, argument, command, group, option
-from memento.cli.output import Shown, counted
+from memento.cli.output import Shown, counted, rows
 from memento.cli.store import Store
 from memento.errors import InvalidInput
 from memento.verbs.scopes import Promotion, ScopeInfo
@@ -72,13 +72,12 @@ def list_sessions(
 ) -> Shown:
     """List sessions, most recently used first."""
     found = memory.sessions.list(open, scope, limit)
-    return Shown({"sessions": found}, map(_session_line, found))
+    return Shown({"sessions": found}, rows([*map(_session_cells, found)]))
 
 
-def _session_line(one: SessionInfo) -> str:
-    where = f"  [{one.scope}]" if one.scope else ""
-    said = "" if one.goal is None else f"  {one_line(one.goal)}"
-    return f"{moment(one.touched_at)}  {one.state:11}  {one_line(one.id)}{where}{said}"
+def _session_cells(one: SessionInfo) -> tuple[str, ...]:
+    where = f"[{one.scope}]" if one.scope else ""
+    return one_line(one.id), moment(one.touched_at), one.state, where, one_line(one.goal or "")
 
 
 @command(session, 'memento session checkpoint s1 --done fixtures --next "run the tests"', make=True)

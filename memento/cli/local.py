@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from memento.base.clock import in_zone
 from memento.base.display import one_line
 from memento.config import Config
 from memento.settings import load
@@ -50,4 +51,4 @@ def zone() -> tzinfo:
 
 def moment(at: datetime | None) -> str:
     """Format a moment to the second, in the user's time zone; ``""`` for None."""
-    return "" if at is None else at.astimezone(zone()).strftime("%Y-%m-%d %H:%M:%S")
+    return "" if at is None else in_zone(zone(), at).strftime("%Y-%m-%d %H:%M:%S")

@@ -47,7 +47,7 @@ class Settings(NamedTuple):
             raise InvalidInput("--everywhere", "cannot be combined with --scope")
         if self.everywhere or self.scope is not None:
             return parse_scope(self.scope or "")
-        from memento_mcp._project import project_scope  # noqa: PLC0415 - the others need none of it
+        from memento.agents.project import project_scope  # noqa: PLC0415 - the others need none of it
 
         return project_scope(_here())
 

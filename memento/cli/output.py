@@ -20,15 +20,21 @@ from memento.admit.redact import redact_value
 from memento.base.display import data, one_line, plain
 from memento.cli.local import moment, short
 from memento.cli.store import with_root
-from memento.errors import MementoError, NotFound
+from memento.errors import InvalidInput, MementoError, NotAllowed, NotFound
+from memento.views import view_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from memento.cli.tables import Bar
     from memento.insight.findings import Dossier, Health, Lineage, Reasoning
+    from memento.protocols import Progress
     from memento.types import Memory
 
 NOT_WELL, USAGE, ABSENT, STORE, OTHER, INTERRUPTED = 1, 2, 3, 4, 5, 130
+
+PAGE = 10_000
+"""Memories that are listed in one call."""
 
 UNWRITTEN = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.EPIPE}
 """Errors of an output stream; errors of the store's files arrive here as ``MementoError``."""
@@ -77,6 +83,22 @@ SPOKEN = (
     ("store it with documents.add", INGEST),
     ("pass a document to documents.add", INGEST),
     ("embedder: is None, so this store cannot", "--embedder none cannot"),
+    (
+        "a valid token is required: `Authorization: Bearer TOKEN`",
+        "set MEMENTO_TOKEN to a token of the service",
+    ),
+    ("requires the admin right", "requires a token that has --rights admin"),
+    ("documents.ingest is not available through a service: it reads local files; ", ""),
+    (
+        "pass their drafts to `add_many` instead",
+        "run `memento ingest` where the store is, or add --document to store text or Markdown",
+    ),
+    ("store.sync_vault is not", "--vault is not"),
+    ("store.move is not", "--move-to is not"),
+    (
+        "pass exactly one of ids, source, session or everything",
+        "specify ids, --source, --session or --namespace",
+    ),
     ("flush(wait=True) waits for them", "until then, only keyword search finds them"),
 )
 """Phrases of the library's messages, and their replacements on the command line."""
@@ -134,6 +156,7 @@ class Shown:
         empty: Printed instead if there are no lines.
         status: Exit status.
         notes: Side effects, one line each; ``notes`` in JSON, absent if there are none.
+        form: Option that determined the form of the lines, which excludes --json.
     """
 
     value: object
@@ -141,9 +164,12 @@ class Shown:
     empty: str = "nothing here"
     status: int = 0
     notes: Sequence[str] = ()
+    form: str = ""
 
     def show(self, *, as_json: bool) -> int:
         """Print it and return the exit status."""
+        if as_json and self.form:
+            raise InvalidInput(self.form, "cannot be combined with --json")
         if as_json:
             typer.echo(as_text(self.value, self.notes))
             return self.status
@@ -245,7 +271,10 @@ def quarantined(waiting: int) -> list[str]:
 def elsewhere(memory: MemoryManager) -> str:
     """Return the line for an empty result; if the namespace is empty, where there are memories."""
     mine = memory.store.namespace
-    held = memory.store.namespaces()
+    try:
+        held = memory.store.namespaces()
+    except NotAllowed:  # the token of a service shows only this one
+        held = {}
     if not held.get(mine):
         waiting = memory.store.stats().hidden.get("quarantined", 0)
         if told := "".join(quarantined(waiting)):
@@ -261,12 +290,33 @@ def elsewhere(memory: MemoryManager) -> str:
     return with_root(f"nothing here; {held_by}; see `memento stats --by namespace`")
 
 
+def listed(page: Callable[..., Sequence[Memory]], most: int | None = None) -> list[Memory]:
+    """List memories page by page, since a service limits how many a call returns.
+
+    Args:
+        page: A method that takes ``limit`` and ``offset``.
+        most: Maximum number of memories; None for all.
+    """
+    found: list[Memory] = []
+    while most is None or len(found) < most:
+        limit = PAGE if most is None else min(PAGE, most - len(found))
+        found += (more := page(limit=limit, offset=len(found)))
+        if len(more) < limit:
+            break
+    return found
+
+
+def progress_of(memory: MemoryManager, bar: Bar) -> Progress | None:
+    """Return what shows the progress of a call; None for a service, which reports none."""
+    return None if view_of(memory).is_remote else bar.to
+
+
 def wait_for_index(memory: MemoryManager) -> int:
     """Wait until the indexes are up to date, or the rest of the work is stuck."""
     from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
 
     with tables.Bar("indexing").drawn() as bar:
-        if memory.flush(wait=True, progress=bar.to):
+        if memory.flush(wait=True, progress=progress_of(memory, bar)):
             return 0
     now = memory.store.stats()
     why = "; ".join(now.trouble.values())

@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import accumulate
 
 from memento import MemoryManager
-from memento.types import Memories, Tier
+from memento.cli.output import listed
+from memento.types import Memory, Tier
 
 MOST = 100_000
 """Newest memories whose times are counted."""
@@ -36,7 +38,7 @@ class Panel:
 
 def panels(memory: MemoryManager) -> list[Panel]:
     """Return the panels of a store: its growth, its tiers, and retention."""
-    newest = memory.list(newest_first=True, limit=MOST)
+    newest = listed(partial(memory.list, newest_first=True), MOST)
     tiers = Counter(one.tier for one in newest)
     return [
         Panel("Total memories", list(_growth([one.created_at for one in newest]))),
@@ -54,7 +56,7 @@ def _growth(moments: Sequence[datetime]) -> Iterator[tuple[str, float, str]]:
     yield from [_bar(name, total) for name, total in zip(times, sums, strict=True)][-BARS:]
 
 
-def _left(memory: MemoryManager, newest: Memories) -> Iterator[tuple[str, float, str]]:
+def _left(memory: MemoryManager, newest: Sequence[Memory]) -> Iterator[tuple[str, float, str]]:
     """Yield the number of sampled memories for each fifth of retention."""
     sample = newest[:SAMPLE]
     fifths = Counter(min(4, int(5 * memory.feedback.strength(one.id).retention)) for one in sample)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from memento.base import home, layout
-from memento.errors import StoreUnusable
+from memento.errors import NotHere, StoreUnusable
 
 if TYPE_CHECKING:
     from memento import MemoryManager
@@ -56,6 +56,26 @@ class Store(NamedTuple):
     def url(self) -> str:
         """Address of its service: ``$MEMENTO_URL``; ``""`` if a folder is named."""
         return os.environ.get("MEMENTO_URL", "") if self.named is None else ""
+
+    @property
+    def place(self) -> str:
+        """The service or the folder, as messages name it."""
+        return self.url or str(self.address)
+
+    def here(self) -> Store:
+        """Return the store on this machine, for a command that no service offers.
+
+        Raises:
+            NotHere: If there is none, and commands use a service.
+        """
+        if not self.url:
+            return self
+        if not self.exists:
+            raise NotHere(
+                f"this command works only where the store is, not through {self.url}; run it "
+                "there, or specify a folder with --root"
+            )
+        return self._replace(named=os.fspath(self.root))
 
     @property
     def exists(self) -> bool:

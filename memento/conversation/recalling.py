@@ -27,7 +27,7 @@ from memento.errors import EmbedderError, InvalidInput, MissingExtra
 from memento.ledger import vectors
 from memento.ledger.filters import several
 from memento.ledger.schema import SEQ_BITS
-from memento.prompt import rendering
+from memento.prompt import choosing, rendering
 from memento.status import having
 from memento.text.chatter import is_chatter
 from memento.text.gist import gist
@@ -74,6 +74,8 @@ points back. Without it, a new subject ("what is 2 + 2?") would be taken for a f
 LEAST = 1e-3
 """Minimum weight of a query, so that the hits of two queries that find nothing are still
 ordered."""
+NEWS_SHARE = 4
+"""One place of so many is for what may change one of the first two hits, if anything may."""
 SPARE = 32
 """Hits retrieved per query beyond ``k``: the two queries rank them differently, and some say the
 same."""
@@ -200,9 +202,9 @@ def recall(view: View, said: Sequence[PlacedTurn], wanted: Wanted) -> tuple[Reca
     groups: Sequence[Sequence[Hit]] = _told_once(new) if wanted.fold else [[hit] for hit in new]
     if wanted.diverse:
         groups = spread(view, groups, wanted.k)
-    told = rendering.likely([group[0] for group in groups], found.confidence)[: wanted.k]
     asking = [hit for hit in before if hit.text not in shown]
-    told = told[: wanted.k - min(wanted.k // ASKED, len(asking))]
+    room = wanted.k - min(wanted.k // ASKED, len(asking))
+    told = _told([group[0] for group in groups], found.confidence, room)
     hits = (*told, *asking[: wanted.k - len(told)])
     answer = replace(found, hits=hits)
     cut = view.cut_for(answer, budget=wanted.tokens is not None)
@@ -211,6 +213,15 @@ def recall(view: View, said: Sequence[PlacedTurn], wanted: Wanted) -> tuple[Reca
         hits = tuple(_shortened(hit, cut) for hit in hits)
     sure = found.confidence if hits else 0.0
     return Recalled(block.text, hits, found.missing, sure, asked[0], block.shown), list(block.shown)
+
+
+def _told(hits: Sequence[Hit], sure: float, k: int) -> tuple[Hit, ...]:
+    """Choose at most k hits, best first; the last places of a sure answer are for news."""
+    told = choosing.likely(hits, sure)[:k]
+    if sure <= choosing.DOUBTED:
+        return told
+    news = choosing.news_of(told, hits[: choosing.AMONG])[: k // NEWS_SHARE]
+    return (*told[: k - len(news)], *news)
 
 
 def _shortened(hit: Hit, cut: rendering.Cut) -> Hit:
@@ -372,6 +383,7 @@ def _block(
         count_tokens=view.engine.count_tokens,
         cut=cut,
         zone=view.config.zone,
+        query=found.query,
     )
 
 

@@ -20,6 +20,7 @@ from typing import BinaryIO, cast
 from weakref import finalize
 
 from memento.base.files import open_regular
+from memento.base.layout import is_own
 from memento.base.scopes import parse_scope
 from memento.check import MAX_DEPTH, member
 from memento.errors import InvalidInput
@@ -43,7 +44,8 @@ _HELD = 16 * 1024 * 1024
 def found(named: str | Path) -> list[Item]:
     """Return the files that a name refers to, sorted by path.
 
-    In folders, names that begin with a dot and links that lead out of the folder are skipped.
+    In folders, names that begin with a dot, links that lead out of the folder, and a store's own
+    files are skipped.
 
     Args:
         named: A file, a pattern such as ``notes/*.md``, a folder, a ``.zip``, or ``-`` for standard
@@ -61,7 +63,8 @@ def found(named: str | Path) -> list[Item]:
         return _in_folder(path)
     if not path.exists() and has_magic(str(named)):
         every = sorted(glob(str(named), recursive=True))  # noqa: PTH207 - it may be absolute
-        return [item for one in every if not Path(one).is_dir() for item in found(Path(one))]
+        files = [Path(one) for one in every if not Path(one).is_dir()]
+        return [item for one in files if not _in_a_store(one) for item in found(one)]
     if path.is_file() and _is_zip(path):
         return _in_archive(path)
     return [Item.of(path)]
@@ -107,14 +110,22 @@ def _opened(path: Path) -> BinaryIO:
     return cast("BinaryIO", open_regular(path))
 
 
+def _in_a_store(path: Path) -> bool:
+    return any(map(is_own, (path, *path.parents)))
+
+
 def _walk(root: Path) -> Iterator[Path]:
     for place, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = sorted(name for name in folders if _is_shown(Path(place, name)))
         for name in sorted(names):
             path = Path(place, name)
             inside = root in Path(os.path.realpath(path)).parents
-            if not name.startswith(".") and inside and path.is_file():
+            if inside and _is_shown(path) and path.is_file():
                 yield path
+
+
+def _is_shown(path: Path) -> bool:
+    return not path.name.startswith(".") and not is_own(path)
 
 
 def _is_zip(path: Path) -> bool:

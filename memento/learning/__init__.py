@@ -345,6 +345,7 @@ class Learning:
                     ready.lesson,
                     ready.others,
                     at=ready.entry.row.valid_from,
+                    actor=ready.entry.row.actor,
                 )
             )
             return found or observed.Verdict(key=reading.key_of(ready.lesson))

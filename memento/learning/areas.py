@@ -50,6 +50,11 @@ def _areas() -> tuple[tuple[frozenset[str], tuple[str, ...]], ...]:
     return tuple((frozenset(map(root, one["name"].split())), tuple(one["told"])) for one in read)
 
 
+def is_of_others(text: str) -> bool:
+    """Return whether a text is about one of the user's people, or somebody named before it."""
+    return _OTHERS.search(text) is not None
+
+
 def named(words: Sequence[str]) -> int | None:
     """Return the area if a request names nothing else, or None.
 
@@ -81,7 +86,7 @@ def belonging(area: int, texts: Sequence[str], embed: Embed) -> Iterator[tuple[b
     others = [place for place, (at, _) in enumerate(glosses) if at != area]
     own, other = nearness[:, ours].max(axis=1), nearness[:, others].max(axis=1)
     for text, near, rival in zip(texts, own.tolist(), other.tolist(), strict=True):
-        kin = _OTHERS.search(text) is not None
+        kin = is_of_others(text)
         if FAMILY in names:
             sure = kin and " my " in f" {text.casefold()}"
         else:

@@ -8,6 +8,7 @@ request names, and by its meaning. Only what is clearly meant is taken; the rest
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from datetime import date
 from typing import TypeAlias
 
 from memento.observe.asked import Asked, root
+from memento.observe.language import ENGLISH
 from memento.text.when import Period, times_of
 
 Weight: TypeAlias = Callable[[Collection[str]], float]
@@ -33,6 +35,12 @@ AFAR = 0.6
 """Minimum of evidence plus lead that such a request means another message."""
 NEAR, MOST_NEAR = 0.3, 5
 """Minimum cosine of what may be meant, and how many are returned."""
+
+MOST_AT_ONCE = 1_000
+"""Maximum number of messages and memories that a request hides, as one transaction does it."""
+
+_FROM = re.compile(r"\bfrom (?!.{0,80}\b(?:to|till|until|onwards?|on)\b)", re.IGNORECASE)
+"""Says of which time something is: what to forget "from yesterday" is not also of today."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +87,7 @@ class Meant:
 
 
 def meant_by(asked: Asked, told: Sequence[Told], today: date) -> Meant:
-    """Find what a request means.
+    """Find what a request means that does not mean all; see `means_all`.
 
     Args:
         asked: The request.
@@ -112,14 +120,11 @@ def meant_by(asked: Asked, told: Sequence[Told], today: date) -> Meant:
     lead = _lead([evidence[one.key] for one in pool])
 
     def found(sure: Sequence[Told], by: Collection[str], *, own: bool) -> Meant:
-        taken = {one.key for one in sure}
-        near = [
-            one.key
-            for one in pool
-            if one.key not in taken and (one.likeness >= NEAR or not one.words.isdisjoint(known))
-        ]
-        sure_keys = tuple(one.key for one in sure)
-        return Meant(sure_keys, tuple(near[:MOST_NEAR]), frozenset(by), own or not sure)
+        taken = tuple(one.key for one in sure)
+        others = (one for one in pool if one.key not in taken)
+        by_words = bool(sure) and asked.language != ENGLISH  # there all texts are alike
+        near = [one.key for one in others if _is_near(one, asked, known, by_words=by_words)]
+        return Meant(taken, tuple(near[:MOST_NEAR]), frozenset(by), own or not sure)
 
     if somebody := _who(asked, known, told):
         return found([one for one in told if somebody in one.words], {somebody}, own=False)
@@ -144,6 +149,33 @@ def meant_by(asked: Asked, told: Sequence[Told], today: date) -> Meant:
     names_it = asked.words and not asked.points
     sure = [] if names_it else _pointed_at(asked, pool, around, weight)
     return found(sure, asked.context, own=True)
+
+
+def _is_near(one: Told, asked: Asked, known: Collection[str], *, by_words: bool) -> bool:
+    """Return whether what was told may be meant as well: by a word, or by likeness."""
+    likeness = one.like_request if asked.words else one.likeness
+    return not one.words.isdisjoint(known) or (likeness >= NEAR and not by_words)
+
+
+def means_all(asked: Asked, today: date) -> bool:
+    """Return whether a request means all that the user told, at all or on a day that it names."""
+    return asked.of_user or (asked.of_all and bool(_past(asked.text, today)))
+
+
+def all_of(asked: Asked, told: Sequence[Told], today: date) -> Meant:
+    """Return all that the user told, of a day if the request names one.
+
+    It is only reported if the message says much else, which may tell what of it is meant.
+
+    Args:
+        asked: The request.
+        told: What the user told before.
+        today: The day of the request.
+    """
+    days = _past(asked.text, today)
+    keys = [one.key for one in told if not days or _within(one, days)]
+    most = MOST_AT_ONCE if asked.is_short else 0
+    return Meant(tuple(keys[:most]), tuple(keys[most:]), frozenset(), own=not (most and keys))
 
 
 def _pointed_at(
@@ -180,7 +212,7 @@ def _who(asked: Asked, known: Sequence[str], told: Sequence[Told]) -> str | None
 
 def _past(text: str, today: date) -> list[Period]:
     """Return the times before today that a text names."""
-    found = times_of(text, today, [today.year]).periods
+    found = times_of(_FROM.sub("of ", text), today, [today.year]).periods
     return [one for one in found if one.start + one.days <= today.toordinal() + 1]
 
 

@@ -6,22 +6,25 @@ Nothing is written here, and no transaction is open: the detection and the searc
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from functools import partial
 
 from memento.admit.draft import Entry, to_json
-from memento.base.clock import from_micros
+from memento.admit.redact import redact
+from memento.base.clock import day_in, from_micros, in_zone
 from memento.base.plain import mended
 from memento.check import MAX_ITEMS
 from memento.conversation.keeping import said_anew, stored, taken_away
 from memento.conversation.turns import PlacedTurn, Turn, placed, turn_id
 from memento.embed import embed_checked
 from memento.learning import areas
-from memento.learning.meant import MOST_NEAR, Meant, Told, meant_by
+from memento.learning.meant import MOST_NEAR, Meant, Told, all_of, means_all, meant_by
 from memento.ledger import memories
+from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, strings_in, to_memory
 from memento.observe.asked import Asked, asked_of, faults, roots, subjects
 from memento.observe.candidates import find
@@ -30,7 +33,7 @@ from memento.observe.signals import DOUBT_AT, Found, Signal, Span
 from memento.observe.signals import Candidate as Sentence
 from memento.observe.values import Candidate
 from memento.text.sentences import statements
-from memento.types import Draft, Event, Kind, Memory, Source, Trust
+from memento.types import Draft, Event, Kind, Memory, Source, Status, Trust
 from memento.views import View
 from memento.write import observed
 from memento.write.steps import FOUND
@@ -347,6 +350,8 @@ class Reader:
         )
         message = Message(turn_ids, range(0), True, answered, found, text=text, actor=actor)
         sentences = found.candidates
+        if redact(text, Counter()) != text:  # of a part of a secret nobody sees what it is
+            sentences = tuple(replace(one, before="") for one in sentences)
         typed = [] if found.carried else sentences
         asked = [c for c in sentences if c.signal is Signal.FORGET and c.sure]
         if not found.carried:
@@ -360,7 +365,7 @@ class Reader:
             one.meant.own and not one.asked.slots for one in message.requests
         ) or (
             found.carried is not None  # even if others wrote it: it only keeps less
-            and any(not subjects(c.span.text) for c in asked)
+            and any(not subjects(c.span.text, found.language) for c in asked)
         )
         if found.carried and (
             asked_by_others := [c for c in sentences if c.signal is Signal.FORGET]
@@ -392,7 +397,7 @@ class Reader:
             condition: When a rule applies, in words of the sentence; None to find it there.
             model: Name of the language model that pointed at it, or None.
         """
-        said_at = from_micros(self.moment).astimezone(self.zone or self._engine.config.zone)
+        said_at = in_zone(self.zone or self._engine.config.zone, from_micros(self.moment))
         answered = None if message.answered is None else message.answered.text
         lesson = derive(sentence, answered=answered, said_at=said_at, scope=self.scope)
         if lesson is None:
@@ -476,9 +481,10 @@ class Reader:
         Neighbouring parts are one request if one of them names nothing.
         """
         groups: list[list[Span]] = []
+        language = message.found.language
         for one in parts:
-            said = groups and " ".join(span.text for span in groups[-1])
-            if said and not (subjects(said) and subjects(one.span.text)):
+            said = " ".join(span.text for span in groups[-1]) if groups else ""
+            if said and not all(subjects(text, language) for text in (said, one.span.text)):
                 groups[-1].append(one.span)
             else:
                 groups.append([one.span])
@@ -494,6 +500,7 @@ class Reader:
             message.text,
             [(one.start, one.end) for one in spans],
             None if answered is None else answered.text,
+            message.found.language,
         )
         found: dict[str, Memory] = {}
         likeness: dict[tuple[str, int], float] = {}
@@ -516,11 +523,15 @@ class Reader:
                     likeness[hit.id, at] = hit.signs.get("cosine", 0.0)
         before = [row for row in self._newest() if row.id not in message.turn_ids]
         found |= {row.id: to_memory(row, self.namespace) for row in before}
+        zone = self.zone or self._engine.config.zone
+        today = day_in(zone, from_micros(self.moment))
+        everything = means_all(asked, today)
+        if everything:
+            found = self._told_by(message.actor, message.turn_ids)
+            earlier = [one for one in earlier if one.actor == message.actor]
         backs = [row.id for row in before if row.role == "user"]
         count = len(earlier)
         here = {f"\n{at}": one for at, one in enumerate(earlier)}  # no id has a line feed
-        zone = self.zone or self._engine.config.zone
-        today = from_micros(self.moment).astimezone(zone).date()
         told = [
             Told(key, roots(one.text), today.toordinal(), count - int(key), 0.0, 0.0)
             for key, one in here.items()
@@ -529,7 +540,7 @@ class Reader:
             Told(
                 key=one.id,
                 words=roots(one.text),
-                day=one.occurred_at.astimezone(zone).toordinal(),
+                day=day_in(zone, one.occurred_at).toordinal(),
                 back=count + backs.index(one.id) + 1 if one.id in backs else 0,
                 like_message=likeness.get((one.id, 0), 0.0),
                 like_request=likeness.get((one.id, 1), 0.0),
@@ -538,11 +549,30 @@ class Reader:
             if one.role == "user"
             or (one.role is None and found.keys().isdisjoint(one.source.parents))
         ]
-        meant = meant_by(asked, told, today)
+        meant = (all_of if everything else meant_by)(asked, told, today)
         if area is not None:
             texts = {one.key: (here.get(one.key) or found[one.key]).text for one in told}
             meant = self._of_area(area, texts, meant)
         return Request(Span(start, end, message.text[start:end]), asked, meant, here, found)
+
+    def _told_by(self, actor: str | None, without: Collection[str]) -> dict[str, Memory]:
+        """Return all that a user told, or that was stored as told, newest first, by its ids."""
+        filters = Filters(
+            self._engine.now(),
+            statuses=(*FOUND, Status.SUPERSEDED),
+            actors=() if actor is None else (actor,),
+        )
+        page = memories.Page(newest_first=True)
+        rows = self._view.ask(lambda c, ns: memories.select(c, ns, filters, page)) or []
+        return {
+            row.id: to_memory(row, self.namespace)
+            for row in rows
+            if row.id not in without
+            and row.actor == actor
+            and row.trust == Trust.USER
+            and row.source_uri is None
+            and (row.role == "user" or (row.role is None and row.kind in observed.LEARNABLE))
+        }
 
     def _of_area(self, area: int, texts: Mapping[str, str], named: Meant) -> Meant:
         """Return what was told that belongs to an area of the user's life.

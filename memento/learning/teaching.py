@@ -10,12 +10,13 @@ from dataclasses import dataclass, field, replace
 from memento.admit.draft import to_json
 from memento.config import Config
 from memento.conversation.turns import digest_of
+from memento.learning.areas import is_of_others
 from memento.learning.reading import Message, Ready, Request, candidate_of
 from memento.ledger import changes, links, memories, model_rows, slot_rows, usage_events
 from memento.ledger.contract import Transaction, Work
 from memento.ledger.match import All, Word
 from memento.ledger.rows import Row, docid_of, strings_in, to_memory
-from memento.observe.asked import roots
+from memento.observe.asked import roots, subjects
 from memento.observe.slots import missing
 from memento.observe.values import (
     Action,
@@ -25,6 +26,7 @@ from memento.observe.values import (
     Learned,
     Observation,
 )
+from memento.observe.wording import of_somebody
 from memento.text import sentences, words
 from memento.types import Event, Kind, Reason, Trust
 from memento.write import change, locks, observed, slots
@@ -33,6 +35,8 @@ from memento.write.steps import FOUND, hide, log_event
 MOST_SAYING = 1_000
 """Maximum number of memories to search for a value to forget."""
 
+_MOST_LATER = 16
+"""Maximum number of turns that are read after one that is forgotten."""
 _TURNS = (Kind.EPISODE, Kind.QUESTION)
 _NUMBER = re.compile(r"\d[\d.,:/ -]{0,40}\d")
 
@@ -270,7 +274,8 @@ def is_stored(message: Message, ready: Ready, verdict: observed.Verdict) -> bool
 def _judged(work: Work, ready: Ready, turn: Row | None) -> observed.Verdict:
     """Judge a lesson by the stored memories but its turn."""
     others = [one for one in ready.others if turn is None or one != turn.id]
-    return observed.judge(work, ready.lesson, others, at=ready.entry.row.valid_from)
+    row = ready.entry.row
+    return observed.judge(work, ready.lesson, others, at=row.valid_from, actor=row.actor)
 
 
 def _forgotten(
@@ -283,7 +288,7 @@ def _forgotten(
     """
     model_rows.drop_all(work.db, work.ns)
     meant = request.meant
-    sure = [*_slots_named(work, request), *_rows(work, request.ids(meant.sure))]
+    sure = [*_slots_named(work, request, message.actor), *_rows(work, request.ids(meant.sure))]
     stated = [row for row in sure if row.role is None]
     rows = {row.docid: row for row in (*sure, *_all_that_say(work, stated))}
     turns = [row for row in rows.values() if row.role == "user"]
@@ -303,6 +308,9 @@ def _forgotten(
         if left or meant.near or not meant.own:  # the message itself is not all that was found
             hidden = [one for one in hidden if one not in asking]
     left += request.ids(meant.near)
+    left += [one.id for one in _of_the_same(work, turns, request) if one.docid not in rows]
+    kept = _kept_by(done, message)
+    left = [one for one in left if one not in asking and one not in kept]
     memories.record(work.db, work.ns, work.now, Event.FORGET_ASKED, None, {"hidden": len(hidden)})
     found = tuple(one for one in dict.fromkeys(left) if one not in hidden)
     return ForgetRequest(request.span, request.asked.about, tuple(hidden), found)
@@ -312,10 +320,14 @@ def _rows(work: Work, ids: Sequence[str]) -> list[Row]:
     return [*memories.by_ids(work.db, work.ns, ids).values()]
 
 
-def _slots_named(work: Work, request: Request) -> list[Row]:
+def _slots_named(work: Work, request: Request, actor: str | None) -> list[Row]:
     """Return the holders of the slots that a request names."""
     scopes = dict.fromkeys(["", *(one.scope for one in request.found.values())])
-    slots = [(key, scope) for key in request.asked.slots for scope in scopes]
+    slots = [
+        (observed.slot_of(work, key, scope, actor), scope)
+        for key in request.asked.slots
+        for scope in scopes
+    ]
     rows = (slot_rows.holder_of(work.db, work.ns, slot) for slot in slots)
     return [row for row in rows if row is not None]
 
@@ -330,6 +342,36 @@ def _statements(work: Work, turns: Sequence[Row], by: Collection[str]) -> list[R
     return found
 
 
+def _kept_by(done: Done, message: Message) -> set[str]:
+    """Return the ids of what a message states itself, and of the turns that told it before."""
+    ours = [row for row, ready, _ in done.learned if any(ready is one for one in message.lessons)]
+    return {one for row in ours for one in (row.id, *strings_in(row.source_parents))}
+
+
+def _of_the_same(work: Work, turns: Sequence[Row], request: Request) -> Iterator[Row]:
+    """Yield what was said of the person whom forgotten turns name: in them, and right after them.
+
+    "My cousin Ida is ill. She owes me money" names her once.
+    """
+    for turn in turns:
+        if not (request.asked.is_of_somebody or is_of_others(turn.text)):
+            continue
+        yield from (one for one in _learned_from(work, turn) if of_somebody(one.text))
+        later = turn
+        for _ in range(_MOST_LATER):
+            later = memories.next_turn(work.db, later) or turn
+            if later is turn or (later.role == "user" and not of_somebody(later.text)):
+                break
+            if later.role == "user" and later.status in FOUND:
+                yield later
+                yield from _learned_from(work, later)
+
+
+def _learned_from(work: Work, turn: Row) -> list[Row]:
+    """Return what was learned from a turn and can be found."""
+    return [one for one in links.children(work.db, work.ns, [turn.id]) if one.status in FOUND]
+
+
 def _answers(work: Work, message: Message, request: Request, turns: Sequence[Row]) -> Iterator[Row]:
     """Yield the turns of the assistant that repeat what to forget.
 
@@ -342,6 +384,8 @@ def _answers(work: Work, message: Message, request: Request, turns: Sequence[Row
         answer = memories.next_turn(work.db, turn)
         if answer is not None and answer.role == "assistant":
             about = known | ((roots(turn.text) & {*request.asked.context}) if meant.own else set())
+            if request.asked.of_all and not meant.own:
+                about |= {*subjects(turn.text)}
             if not roots(answer.text).isdisjoint(about):
                 yield answer
     said = {one.id for one in request.found.values() if one.role == "assistant"}

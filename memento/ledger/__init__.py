@@ -15,7 +15,9 @@ strength_fold, co_use, learnt_weights  strengths; links by use; weights that fee
 claim_rows, succession_rows  how far statements were compared in the background (``MOST_READ``)
 scope_rows, session_rows, loop_rows  scopes and shares; sessions; turns without an outcome yet
 sleep_rows, model_rows  how far a sleep came; what waits for a language model (``MOST``)
+parts         in which a long turn is stored, and how they are found
 copies, replays  whether what is read or said again was removed before
+reviews  whether somebody may have read an erased memory with an id, to approve it
 erasure       what is deleted for good, and in which order the rest follows: ``PARTS``, ``FEW``
 checks, transfer  what is damaged, and what is rebuilt; a namespace as it goes out and comes in
 

@@ -1,9 +1,9 @@
 """Erase memories from the ledger for good.
 
-An erased memory leaves its row id in ``erased``, digests if it may be given or read again (see
-``replays`` and ``copies``), and nothing else. Caches of every process learn of it by the revision,
-and the row id is never used again. The work left to do on the files is noted in ``meta`` in the
-same transaction, so that it is done even if this process dies.
+An erased memory leaves its row id in ``erased``, digests if it may be given, read or reviewed again
+(see ``replays``, ``copies`` and ``reviews``), and nothing else. Caches of every process learn of it
+by the revision, and the row id is never used again. The work left to do on the files is noted in
+``meta`` in the same transaction, so that it is done even if this process dies.
 
 A few memories are deleted in one transaction (`erase`). Very many are marked in one, which hides
 them from every reader, and their rows are deleted in others, so that no writer waits long.
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from memento.base.lazy import later
 from memento.errors import NotFound
-from memento.ledger import copies, links, memories, meta, quotes, replays, rows
+from memento.ledger import copies, links, memories, meta, parts, quotes, replays, reviews, rows
 from memento.ledger.contract import Transaction
 from memento.ledger.dialect import (
     SKIP_IF_THERE,
@@ -83,7 +83,10 @@ class Chosen:
 
 
 def chosen(db: Transaction, ns: int, what: Chosen) -> dict[int, str]:
-    """Find the chosen memories, regardless of their status: row ids to ids, in order of arrival."""
+    """Find the chosen memories, regardless of their status: row ids to ids, in order of arrival.
+
+    A turn that is chosen by the id of its first part includes the others.
+    """
     if what.everything:
         condition, values = "true", []
     elif what.sources:
@@ -94,7 +97,8 @@ def chosen(db: Transaction, ns: int, what: Chosen) -> dict[int, str]:
         docids = memories.docids_of(db, ns, what.ids)
         if absent := [memory_id for memory_id in what.ids if memory_id not in docids]:
             raise NotFound(absent[0])
-        return {docid: memory_id for memory_id, docid in docids.items()}
+        first = {docid: memory_id for memory_id, docid in docids.items()}
+        return dict(sorted((first | parts.later_parts(db, ns, what.ids)).items()))
     query = f"SELECT docid, id FROM memories WHERE ns = ? AND {condition} ORDER BY docid"
     return dict(db.execute(query, (ns, *values)).fetchall())
 
@@ -161,6 +165,7 @@ def delete(db: Transaction, docids: list[int]) -> dict[str, int]:
     """
     replays.note(db, docids)
     copies.note(db, docids)
+    reviews.note(db, docids)
     counts = {"full text": db.words.remove(docids)} | dict.fromkeys(_OF_ROW, 0)
     for table, columns in _OF_ROW.items():
         for key in columns:

@@ -71,7 +71,7 @@ class Filtering(TypedDict, total=False):
         source: Memories from this source, or from one of these sources: a trust class such as
             ``web``, or an exact address, as in ``Source.uri``.
         ids: Only these memories, at most 100,000.
-        without: All memories except these, at most 100,000 ids.
+        without: All memories except these, at most 100,000 ids; an empty list leaves nothing out.
         pinned: Only pinned memories (True) or only unpinned memories (False).
         since: Earliest ``occurred_at``, inclusive.
         until: Latest ``occurred_at``, exclusive.
@@ -171,7 +171,6 @@ def filters_of(now: int, **given: Unpack[_Filters]) -> Filters:
         for name in ("since", "until", "as_of")
         if name in asked
     }
-    without = asked.get("without")
     within = tuple(parse_scope(path, "within") for path in several("within", asked.get("within")))
     return Filters(
         now=now,
@@ -192,7 +191,7 @@ def filters_of(now: int, **given: Unpack[_Filters]) -> Filters:
             for one in several("source", asked.get("source"))
         ),
         ids=_ids("ids", asked.get("ids")),
-        without=_ids("without", None if without in ([], ()) else without),
+        without=_left_out(asked.get("without")),
         pinned=check_flag("pinned", asked["pinned"]) if "pinned" in asked else None,
         **moments,
     )
@@ -260,7 +259,14 @@ def several(
     return chosen
 
 
-def _ids(field: str, values: str | Sequence[str] | None) -> tuple[str, ...]:
+def _left_out(values: str | Iterable[str] | None) -> tuple[str, ...]:
+    """Accept ids to leave out; an empty collection leaves nothing out."""
+    if isinstance(values, Iterable) and not isinstance(values, str):
+        values = tuple(values) or None
+    return _ids("without", values)
+
+
+def _ids(field: str, values: str | Iterable[str] | None) -> tuple[str, ...]:
     return tuple(check_id(one, field) for one in several(field, values, most=MAX_IDS))
 
 

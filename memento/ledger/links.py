@@ -99,14 +99,17 @@ def between(relations: Sequence[str]) -> str:
 
 
 def newest(
-    db: Transaction, ns: int, relations: Sequence[str], most: int
+    db: Transaction, ns: int, relations: Sequence[str], most: int, *, skipped: int = 0
 ) -> list[tuple[int, int, str]]:
-    """Return (from, to, relation) of the newest links of some relations in a namespace."""
+    """Return (from, to, relation) of links of some relations in a namespace, newest first.
+
+    The ``skipped`` newest ones are left out, and at most ``most`` returned.
+    """
     query = (
         f"SELECT src, dst, relation FROM links WHERE {_related(relations)}"
-        " AND src BETWEEN ? AND ? ORDER BY src DESC, dst DESC LIMIT ?"
+        " AND src BETWEEN ? AND ? ORDER BY src DESC, dst DESC, relation LIMIT ? OFFSET ?"
     )
-    return db.execute(query, (*docid_range(ns), most)).fetchall()
+    return db.execute(query, (*docid_range(ns), most, skipped)).fetchall()
 
 
 def _related(relations: Sequence[str]) -> str:

@@ -32,6 +32,7 @@ from memento.types import Event, Kind, Reason
 # otherwise go through all rows of the namespace by an index that begins with ``ns``.
 
 _FOUND, _ENDED, _IN_RING = sql("found"), sql("ended"), sql("in_ring")
+_ACCEPTED = sql("accepted")
 _FOLDS_REPEATS, _KEEPS_NO_ID = sql("folds_repeats"), sql_lacking("keeps_id")
 
 _GIVEN_UP = "(created_at < valid_from AND coalesce(valid_until <= valid_from, false))"
@@ -138,6 +139,14 @@ def docids_of(db: Transaction, ns: int, ids: Iterable[str]) -> dict[str, int]:
     """Translate ids of one namespace to row ids; absent ones are left out."""
     query = f"SELECT id, docid FROM memories WHERE ns = ? AND id {one_of()} AND {NOT_ERASED}"
     return dict(db.execute(query, (ns, listed(ids))).fetchall())
+
+
+def accepted_ids(db: Transaction, ns: int, ids: Iterable[str]) -> set[str]:
+    """Return those of some ids whose memory in a namespace is trusted, or was approved."""
+    query = (
+        f"SELECT id FROM memories WHERE ns = ? AND id {one_of()} AND {_ACCEPTED} AND {NOT_ERASED}"
+    )
+    return set(column(db, query, (ns, listed(ids))))
 
 
 def ids_like(db: Transaction, ns: int, part: str, *, least: int) -> list[str]:

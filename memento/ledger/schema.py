@@ -128,7 +128,8 @@ moment, and ``change`` the call that ended it; null for what an import brought. 
 those calls: numbers and fixed words, so nothing of an erased memory can be in one. ``erased`` holds
 the row ids of memories that are gone and nothing else of them: caches learn from it, and no row id
 is ever given again. ``erased_turns`` holds the digests by which what was erased is known when its
-conversation is given, or its source read, again: see ``replays`` and ``copies``."""
+conversation is given, its source read, or its id reviewed, again: see ``replays``, ``copies`` and
+``reviews``."""
 
 _LINKS = f"""
 CREATE TABLE links (

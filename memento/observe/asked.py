@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from memento.observe import cues
+from memento.observe.language import ENGLISH
 from memento.text.words import META_WORDS, STOP_WORDS, words
 
 _ASKING = """
@@ -43,6 +45,16 @@ _WHOLE = re.compile(
     re.IGNORECASE,
 )
 """Means all that was told of something, not one thing."""
+_ALL = re.compile(
+    r"\b(?:everything|anything|all|whatever)\b|\b(?:your|ur) (?:\w+ )?memor(?:y|ies)\b",
+    re.IGNORECASE,
+)
+_OF_USER = re.compile(
+    r"\b(?:about|of|on) me\b"
+    r"|\bi(?:['’]d|['’]ve)? (?:have |had |ever )*(?:said|told|mentioned|shared|typed|wrote)\b",  # noqa: RUF001 - a real apostrophe
+    re.IGNORECASE,
+)
+"""Speaks of the user as such, or of all that the user said; "I just said" is the last message."""
 _PERSON = re.compile(
     r"\b(?:him|her|them) (?:out|off|around|go)\b|\babout (?:him|her)\b|\b(?:see|if) (?:s?he|him"
     r"|her)\b|\b(?:his|her|their|that)(?: other)? name\b",
@@ -201,6 +213,7 @@ def root(word: str) -> str:
     return word
 
 
+_UNSPACED = frozenset(("zh", "ja"))
 _NO_SUBJECT = frozenset(map(root, (*STOP_WORDS, *META_WORDS, *_ASKING.split())))
 
 
@@ -209,14 +222,42 @@ def roots(text: str) -> frozenset[str]:
     return frozenset(map(root, words(text)))
 
 
-def subjects(text: str) -> tuple[str, ...]:
+def subjects(text: str, language: str = ENGLISH) -> tuple[str, ...]:
     """Return the words of a request that say what it is about, without their endings.
+
+    Args:
+        text: The request.
+        language: ISO 639-1 code of its language.
 
     >>> subjects("can you not hang on to any of that about Davie and the card")
     ('davi', 'card')
+    >>> subjects("Bitte vergiss mein Gehalt", "de")
+    ('gehalt',)
     """
     said = (one for one in words(text) if len(one) > 2 or one.isdigit())  # noqa: PLR2004 - shorter ones join words
-    return tuple(one for one in dict.fromkeys(map(root, said)) if one not in _NO_SUBJECT)
+    named = [one for one in dict.fromkeys(map(root, said)) if one not in _NO_SUBJECT]
+    if language not in cues.LANGUAGES:
+        return tuple(named)
+    asking = _asking_in(text, language)
+    named = [one for one in named if one not in asking]
+    common = roots(" ".join(cues.load(language).common))
+    return tuple(one for one in named if one not in common) or tuple(named)  # "wo ich wohne"
+
+
+def _asking_in(text: str, language: str) -> frozenset[str]:
+    """Return the words of the cue that makes a text a request, without their endings.
+
+    Those are the words without one of which it would be none. A run of signs of a script without
+    spaces is no word.
+    """
+    asks = cues.load(language).asks_to_forget
+    if language in _UNSPACED or not asks(text):
+        return frozenset()
+    spoken = list(_SPOKEN.finditer(text))
+    rests = (f"{text[: one.start()]}{text[one.end() :]}" for one in spoken)
+    return roots(
+        " ".join(one[0] for one, rest in zip(spoken, rests, strict=True) if not asks(rest))
+    )
 
 
 def is_request(sentence: str) -> bool | None:
@@ -245,6 +286,29 @@ def is_request(sentence: str) -> bool | None:
     return None
 
 
+_JOINT = re.compile(r"[,;]? (?:but|and) |; ", re.IGNORECASE)
+_FORGETS = re.compile(rf"{_SOFT}(?:{_YOU})?(?:{_FORGET}|{_REMOVE})\b", re.IGNORECASE)
+_KEEPS = re.compile(rf"{_SOFT}(?:{_YOU})?(?:do )?{_KEEP}\b(?! to\b)", re.IGNORECASE)
+
+
+def kept_apart(sentence: str) -> tuple[int, int] | None:
+    """Return where a sentence turns from asking to forget to asking to keep, or the reverse.
+
+    Returns:
+        End of the first clause and start of the second one; None if it does not ask both.
+
+    >>> said = "forget my salary but remember that I work at Acme"
+    >>> end, start = kept_apart(said)
+    >>> said[:end], said[start:]
+    ('forget my salary', 'remember that I work at Acme')
+    """
+    pairs = ((_FORGETS, _KEEPS), (_KEEPS, _FORGETS))
+    first = [second for opens, second in pairs if opens.match(sentence)]
+    joints = _JOINT.finditer(sentence) if first else ()
+    found = next((one for one in joints if first[0].match(sentence, one.end())), None)
+    return None if found is None else found.span()
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What a message asks to forget.
@@ -257,8 +321,11 @@ class Asked:
         whole: Whether all that is known of it is meant, not one thing that was told.
         told: Whether the user speaks of having told it.
         points: Whether it points at something.
+        of_all: Whether it names nothing, and means all: "forget everything from today".
+        of_user: Whether that is all of the user: "everything you know about me".
         slots: Slots that it may name.
         names: Who may be meant by "her", the likeliest first, folded; empty if nobody is.
+        language: ISO 639-1 code of its language.
     """
 
     text: str
@@ -268,14 +335,23 @@ class Asked:
     whole: bool
     told: bool
     points: bool
+    of_all: bool
+    of_user: bool
     slots: tuple[str, ...]
     names: tuple[str, ...]
+    language: str
 
     @property
     def about(self) -> str:
         """Return the words that say what is meant as they were said; ``""`` if none do."""
         said = (one for one in _SPOKEN.findall(self.text) if not roots(one).isdisjoint(self.words))
         return " ".join(said)
+
+    @property
+    def is_of_somebody(self) -> bool:
+        """Return whether it has a name, which is most often a person's."""
+        named = (root(one.casefold()) for one in _NAME.findall(self.text))
+        return any(one in self.words for one in named)
 
     @property
     def is_bare(self) -> bool:
@@ -288,13 +364,19 @@ class Asked:
         return len(self.context) < 3  # noqa: PLR2004 - a sigh and a reason
 
 
-def asked_of(message: str, parts: Sequence[tuple[int, int]], before: str | None) -> Asked:
+def asked_of(
+    message: str,
+    parts: Sequence[tuple[int, int]],
+    before: str | None,
+    language: str = ENGLISH,
+) -> Asked:
     """Read a request to forget.
 
     Args:
         message: The message.
         parts: Start and end of each part that asks.
         before: The assistant's turn that it answers, or None.
+        language: ISO 639-1 code of its language.
     """
     text = " … ".join(message[start:end] for start, end in parts)
     rest, at = [], 0
@@ -305,16 +387,22 @@ def asked_of(message: str, parts: Sequence[tuple[int, int]], before: str | None)
     if _PERSON.search(text) and before:
         last = _SENTENCE.split(before.strip())[-1]
         names = tuple(one.casefold() for one in _NAME.findall(last))
+    named = subjects(text, language)
+    points = _POINTS.search(text.replace("’", "'")) is not None  # noqa: RUF001 - real
+    of_all = not (named or points) and _ALL.search(text) is not None
     return Asked(
         text=text,
         rest=" … ".join(rest),
-        words=subjects(text),
-        context=subjects(" … ".join(rest)),
+        words=named,
+        context=subjects(" … ".join(rest), language),
         whole=_WHOLE.search(text) is not None,
         told=_TOLD.search(message) is not None,
-        points=_POINTS.search(text.replace("’", "'")) is not None,  # noqa: RUF001 - real
+        points=points,
+        of_all=of_all,
+        of_user=of_all and _OF_USER.search(text) is not None,
         slots=keys_of(text),
         names=tuple(one for one in names if one not in _NO_PERSON),
+        language=language,
     )
 
 

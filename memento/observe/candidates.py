@@ -6,10 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from memento.observe import cues, mask, split
 from memento.observe import language as languages
-from memento.observe.asked import is_request
+from memento.observe.asked import is_request, kept_apart
 from memento.observe.carried import LONGEST, MOST_READ, PROSE, are_own, carries, sends_elsewhere
 from memento.observe.leads import is_stated_outright
 from memento.observe.signals import (
@@ -22,7 +23,11 @@ from memento.observe.signals import (
     Span,
 )
 from memento.observe.slots import slot_of
+from memento.observe.wording import limits_last
 from memento.text.words import STOP_WORDS
+
+if TYPE_CHECKING:
+    from memento.observe.reader import Statement
 
 RULE_DOUBT = 0.4
 """Maximum doubt about a sure rule, as a share of that about other statements."""
@@ -82,6 +87,7 @@ def find(
             replace(
                 one,
                 sure=carried in (None, PROSE) and is_sure,
+                before="" if carried else split.before(one.span, read, masked),
                 reasons=one.reasons if carried is None else (*one.reasons, f"carried: {carried}"),
             )
             for one, is_sure in zip(candidates, sure, strict=True)
@@ -104,7 +110,8 @@ def _by_reader(text: str, masked: str, previous: str | None) -> list[Candidate]:
         reading = reading.without(Signal.FEEDBACK)
     return [
         part
-        for one in reading.statements()
+        for said in reading.statements()
+        for one in _read_apart(said, masked)
         for part in _parted(
             Candidate(
                 Span(one.start, one.end, text[one.start : one.end]),
@@ -115,6 +122,20 @@ def _by_reader(text: str, masked: str, previous: str | None) -> list[Candidate]:
             )
         )
     ]
+
+
+def _read_apart(said: Statement, masked: str) -> Iterator[Statement]:
+    """Read each half of a statement alone if one asks to forget and the other one to keep."""
+    from memento.observe.reader import Reader  # noqa: PLC0415 - importing loads numpy
+
+    turn = kept_apart(masked[said.start : said.end])
+    if turn is None:
+        yield said
+        return
+    first, second = said.start + turn[0], said.start + turn[1]
+    for start, end in ((said.start, first), (second, said.end)):
+        for one in Reader.load().read(masked[start:end], None).statements():
+            yield replace(one, start=start + one.start, end=start + one.end)
 
 
 _JOINT = re.compile(r",? and |, but |, ", re.IGNORECASE)
@@ -128,7 +149,8 @@ _OTHERWISE = dict.fromkeys((Signal.FACT, Signal.RELATION), (Signal.IDENTITY,))
 def _parted(said: Candidate) -> Iterator[Candidate]:
     """Split what fills a slot from the rest of the sentence.
 
-    When Porto in "I live in Porto and work at Acme" is replaced, Acme still holds.
+    When Porto in "I live in Porto and work at Acme" is replaced, Acme still holds. Two values of
+    one slot stay together, as neither replaces the other: "call me Joe, my full name is Joseph".
     """
     span = said.span
     for joint in _JOINT.finditer(span.text):
@@ -138,11 +160,12 @@ def _parted(said: Candidate) -> Iterator[Candidate]:
             continue
         words = span.text[: joint.start()]
         first = replace(said, span=Span(span.start, span.start + joint.start(), words))
+        second = replace(said, span=rest, subject=subject)
         for signal in (said.signal, *_OTHERWISE.get(said.signal, ())):
-            slot = slot_of(first.text, signal)
-            if slot is not None and slot.single:
+            slot, other = slot_of(first.text, signal), slot_of(second.text, signal)
+            if slot is not None and slot.single and (other is None or other.key != slot.key):
                 yield replace(first, signal=signal)
-                yield from _parted(replace(said, span=rest, subject=subject))
+                yield from _parted(second)
                 return
     yield said
 
@@ -150,8 +173,10 @@ def _parted(said: Candidate) -> Iterator[Candidate]:
 def _subject_left_out(sentence: str, rest: str) -> str | None:
     """Return the subject that the rest of a sentence shares with it.
 
-    ``""`` if the rest has its own; None if it is no clause.
+    ``""`` if the rest has its own; None if it is no clause, or no statement without the one before.
     """
+    if limits_last(rest):
+        return None
     if _OWN.match(rest):
         return ""
     subject, word = _SUBJECT.match(sentence), rest.split(maxsplit=1)[0]
@@ -186,7 +211,8 @@ def _by_cues(
     spans: Sequence[Span], masked: str, language: str, vetoed: Counter[str]
 ) -> list[Candidate]:
     """Return the sentences that have a cue of their language; count those that it refuses."""
-    table, found = cues.load(language), []
+    table = cues.load(language)
+    found: list[Candidate] = []
     for span in spans:
         said = masked[span.start : span.end]
         refused = table.refuse(said)
@@ -194,9 +220,29 @@ def _by_cues(
         if refused is not None:
             vetoed[refused] += 1
         elif signal is not None:
-            reason = f"cue:{language}:{signal}"
-            found.append(Candidate(span, signal, cues.CERTAIN, sure=False, reasons=(reason,)))
+            found += _parted_by_cues(span, signal, masked, language)
     return found
+
+
+_JOINTS = re.compile(r",? (?:und|et|y|e|en) |, ", re.IGNORECASE)
+
+
+def _parted_by_cues(span: Span, signal: Signal, masked: str, language: str) -> Iterator[Candidate]:
+    """Split what fills a slot from a clause behind it that has a cue and a slot of its own."""
+    table, reason = cues.load(language), f"cue:{language}:{signal}"
+    for joint in _JOINTS.finditer(span.text):
+        end, start = span.start + joint.start(), span.start + joint.end()
+        first, rest = (
+            Span(a, b, span.text[a - span.start : b - span.start])
+            for a, b in ((span.start, end), (start, span.end))
+        )
+        also = table.signal(masked[start : span.end])
+        filled = [slot_of(one.text, Signal.IDENTITY) for one in (first, rest)]
+        if also is not None and all(filled) and len({one.key for one in filled if one}) > 1:
+            yield Candidate(first, signal, cues.CERTAIN, sure=False, reasons=(reason,))
+            yield from _parted_by_cues(rest, also, masked, language)
+            return
+    yield Candidate(span, signal, cues.CERTAIN, sure=False, reasons=(reason,))
 
 
 def _least(signal: Signal, store_at: float) -> float:

@@ -32,12 +32,14 @@ class Table:
     Attributes:
         common: Words by which the language is recognised, lower case.
         refuses: Reason of a veto to its pattern.
+        denies: The words that make a sentence say that something does not hold.
         keeps: A wish that something is not forgotten or removed.
         cues: Class and pattern, in the order in which they are tried.
     """
 
     common: frozenset[str]
     refuses: Mapping[str, re.Pattern[str]]
+    denies: re.Pattern[str] | None
     keeps: re.Pattern[str]
     cues: tuple[tuple[Signal, re.Pattern[str]], ...]
 
@@ -53,6 +55,28 @@ class Table:
         return next(
             (one for one in found if one is not Signal.FORGET or not self.keeps.search(said)), None
         )
+
+    def denied(self, sentence: str) -> str:
+        """Return what a sentence denies: the sentence without its negation; ``""`` if it has none.
+
+        >>> load("fr").denied("Je n'habite plus à Lyon"), load("fr").denied("J'habite à Lyon")
+        ("J'habite à Lyon", '')
+        """
+        said = _in_one_line(sentence)
+        affirmed = said if self.denies is None else self.denies.sub("", said).strip()
+        return "" if affirmed == said else affirmed
+
+    def is_rule(self, sentence: str) -> bool:
+        """Return whether a sentence, or what follows its first comma, has the cue of a rule."""
+        said = _in_one_line(sentence)
+        rule = dict(self.cues).get(Signal.RULE)
+        parts = said, said.partition(",")[2].strip()
+        return rule is not None and any(rule.search(part) for part in parts)
+
+    def asks_to_forget(self, sentence: str) -> bool:
+        """Return whether a sentence has a cue of a request to forget."""
+        said = _in_one_line(sentence)
+        return any(each.search(said) for one, each in self.cues if one is Signal.FORGET)
 
     def is_anothers(self, line: str) -> bool:
         """Return whether a line quotes somebody else, or has a text written, changed or played."""
@@ -74,6 +98,7 @@ def load(code: str) -> Table:
     return Table(
         common=frozenset(written["common"].split()),
         refuses={why: _any(patterns) for why, patterns in written["refuses"].items()},
+        denies=_any(written["denies"]) if "denies" in written else None,
         keeps=_any(written["keeps"]),
         cues=tuple((Signal(name), _any(patterns)) for name, patterns in written["cues"].items()),
     )

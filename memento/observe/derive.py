@@ -7,11 +7,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
+from memento.observe import cues
+from memento.observe.language import recognise
 from memento.observe.nouns import KIN
 from memento.observe.personal import SLOTS, Personal, is_told
 from memento.observe.signals import Candidate, Signal
 from memento.observe.slots import Slot, slot_of, told
-from memento.observe.wording import condition_of, quoted, stands_alone, without_lead
+from memento.observe.wording import (
+    after,
+    condition_of,
+    leans_back,
+    quoted,
+    stands_alone,
+    without_lead,
+)
 from memento.text.when import Period, ahead
 from memento.types import Kind
 
@@ -46,7 +55,8 @@ class Lesson:
 
     Attributes:
         candidate: The sentence and its class.
-        text: The text to store: a part of the sentence, with what it answers if it needs that.
+        text: The text to store: a part of the sentence, with the words before it or what it answers
+            if it needs them.
         kind: Kind of the memory.
         slot: The slot it fills, or None.
         condition: When it applies, or None for always.
@@ -91,21 +101,25 @@ def derive(
     facts = () if signal is Signal.RULE else told(candidate.text)
     slot = slot_of(candidate.text, signal, facts)
     ended = next((one for one in facts if one.ended and is_told(one)), None)
+    table = _cues_of(plain)
+    denied = "" if table is None else table.denied(plain)
     if signal is Signal.PLAN:
         ended = None
+    elif slot is None and signal is not Signal.RULE:
+        ended = ended or _ended_by(denied)
     if correction and (slot is None or slot.told):
         slot = _slot_told_anew(plain) or slot
     kind = kind_of_correction(plain, slot) if correction else KINDS[signal]
     if kind is Kind.PLAN and _YEARLY.search(plain):
         kind = Kind.FACT  # it recurs, so it is never due or over
-    standing = Signal.IDENTITY if ended else standing_of(plain, signal, slot)
-    leans = slot is None and not stands_alone(plain, correction=correction)
-    text = quoted(plain, answered) if answered and leans and kind is not Kind.RULE else plain
+    of_user = ended or (correction and table and table.signal(denied) is Signal.IDENTITY)
+    standing = Signal.IDENTITY if of_user else standing_of(plain, signal, slot)
+    text, quotes = (plain, False) if slot else _understood(plain, candidate, kind, answered)
     due_at = dates_of(plain, said_at)[0] if kind is Kind.PLAN else None
     return Lesson(
         candidate=candidate,
         text=text,
-        quotes=text != plain,
+        quotes=quotes,
         kind=kind,
         slot=slot,
         condition=condition_of(plain) if kind is Kind.RULE else None,
@@ -115,6 +129,19 @@ def derive(
         signal=standing,
         ended=ended,
     )
+
+
+def _understood(
+    plain: str, candidate: Candidate, kind: Kind, answered: str | None
+) -> tuple[str, bool]:
+    """Return the text to store, with what it leans on; and whether that is what it answers."""
+    if leans_back(plain) and (text := after(plain, candidate.before)) != plain:
+        return text, False
+    correction = candidate.signal is Signal.CORRECTION
+    if kind is Kind.RULE or not answered or stands_alone(plain, correction=correction):
+        return plain, False
+    text = quoted(plain, answered)
+    return text, text != plain
 
 
 _HEALTH = re.compile(
@@ -173,6 +200,24 @@ def _slot_told_anew(plain: str) -> Slot | None:
     return told if told and before and told.key == before.key else None
 
 
+def _cues_of(plain: str) -> cues.Table | None:
+    """Return the cues of the language of a statement; None for English."""
+    code = recognise(plain)
+    return cues.load(code) if code in cues.LANGUAGES else None
+
+
+def _ended_by(denied: str) -> Personal | None:
+    """Return what of the user has ended if they deny something, in another language than English.
+
+    Without its negation the statement fills a slot of theirs: "Ich wohne nicht mehr in Graz".
+    """
+    slot = slot_of(denied, Signal.IDENTITY) if denied else None
+    if slot is None or not slot.key.startswith("user/"):
+        return None
+    noun = slot.key.removeprefix("user/")
+    return Personal(noun, slot.value, 1.0, ended=True) if noun in SLOTS else None
+
+
 _ORDERS = re.compile(
     r"(?:please|always|never|do not|don't|use|answer|reply|respond|write|keep|stop|no |call me"
     r"|make sure|you (?:must|should))\b",
@@ -189,6 +234,8 @@ def kind_of_correction(plain: str, slot: Slot | None) -> Kind:
     """
     if slot is not None and slot.key.startswith("user/"):
         return Kind.FACT
+    if (table := _cues_of(plain)) is not None:
+        return Kind.RULE if table.is_rule(plain) else Kind.FACT
     if _ORDERS.match(plain):
         return Kind.RULE
     return Kind.PREFERENCE if _LIKES.match(plain) else Kind.FACT
@@ -239,6 +286,8 @@ _SMALL_HOURS = 5
 def dates_of(plain: str, said_at: datetime) -> tuple[datetime | None, datetime | None]:
     """Return when a plan is due and when it is over: at the end of its last day.
 
+    What begins then ("from September we close at four") is due on the first day and never over.
+
     Args:
         plain: The plan; of one that names no time, both are None.
         said_at: When it was said, in the time zone of the user.
@@ -246,9 +295,34 @@ def dates_of(plain: str, said_at: datetime) -> tuple[datetime | None, datetime |
     periods = ahead(plain, said_at.date())
     if not periods:
         return None, None
-    due = _due(plain, min(periods, key=lambda one: one.end), said_at)
+    first = min(periods, key=lambda one: one.end)
+    if len(periods) == 1 and _begins(plain, first, said_at.date()):
+        return _due(plain, Period(first.start, first.start), said_at), None
+    due = _due(plain, first, said_at)
     last = max(due.toordinal(), *(one.end for one in periods))
     return due, datetime.combine(date.fromordinal(last + 1), time(), said_at.tzinfo)
+
+
+_BEGINS = re.compile(
+    r"(?:\b(?:(?:starting|beginning|effective)(?: (?:from|in|on))?|as (?:of|from)|ab|desde"
+    r"|à partir d[eu]|a partir de|(?<!s )from))\s+",
+    re.IGNORECASE,
+)
+"""Words before the time at which something begins; "two weeks from Monday" is a day."""
+_GOES_ON = re.compile(r"(?:the|next|this|early|mid|late|\d)\b|\d", re.IGNORECASE)
+_ENDS = re.compile(r"\b(?:to|till|until|through|and|bis|au|al?|hasta)\b|[-\u2013]", re.IGNORECASE)
+
+
+def _begins(plain: str, period: Period, on: date) -> bool:
+    """Return whether a plan says that something begins in a period, and not when it ends."""
+    for word in _BEGINS.finditer(plain):
+        named = plain[word.end() :].split()[:4]
+        if _ENDS.search(" ".join(named)):
+            continue
+        most = 4 if _GOES_ON.match(" ".join(named)) else 2
+        if any(period in ahead(" ".join(named[:many]), on) for many in range(1, most + 1)):
+            return True
+    return False
 
 
 def _due(plain: str, first: Period, said_at: datetime) -> datetime:

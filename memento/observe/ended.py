@@ -106,13 +106,13 @@ _DENIES = re.compile(
 )
 _TURNS_OUT = re.compile(r"^(?:it )?(?:turns|turned) out (?:that )?| after all$", re.IGNORECASE)
 _CORRECTED = (
-    re.compile(r"(?P<new>[^,;.]{1,60}?),? (?:and )?not (?P<old>[^,;.]{1,60})$", re.IGNORECASE),
-    re.compile(r"not (?P<old>[^,;.]{1,60})[,;.] ?(?:but )?(?P<new>[^,;.]{1,60})$", re.IGNORECASE),
+    re.compile(r"\A(?P<new>[^,;.]{1,60}?),? (?:and )?not (?P<old>[^,;.]{1,60})$", re.IGNORECASE),
+    re.compile(r"\Anot (?P<old>[^,;.]{1,60})[,;.] ?(?:but )?(?P<new>[^,;.]{1,60})$", re.IGNORECASE),
     re.compile(
-        r"(?P<new>[^,;.]{1,60}?) (?:instead of|rather than) (?P<old>[^,;.]{1,60})$", re.IGNORECASE
+        r"\A(?P<new>[^,;.]{1,60}?) (?:instead of|rather than) (?P<old>[^,;.]{1,60})$", re.IGNORECASE
     ),
     re.compile(
-        r"[^,;.]{0,40}?\bfrom (?P<old>[^,;.]{1,30}?) to (?P<new>[^,;.]{1,40})$", re.IGNORECASE
+        r"\A[^,;.]{0,40}?\bfrom (?P<old>[^,;.]{1,30}?) to (?P<new>[^,;.]{1,40})$", re.IGNORECASE
     ),
 )
 _TOLD_WHEN = re.compile(

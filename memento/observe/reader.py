@@ -21,6 +21,7 @@ from memento.embed.session import REPAIR, OnnxModel, packaged
 from memento.errors import EmbedderError
 from memento.observe.signals import Signal, Span
 from memento.observe.split import all_sentences
+from memento.observe.wording import belongs_to_last
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -83,18 +84,26 @@ class Reading:
         """Yield the runs of clauses that are probably worth a memory, in order.
 
         A statement is one or more clauses of one sentence, so that nothing is cut within a clause.
+        A clause that belongs to the one before it goes with it, whatever it is worth by itself: it
+        may say when the statement does not hold.
         """
         worth = 1 - self.chances[:, 0]
         for sentence in all_sentences(self.text, self.text):
-            first = last = -1
+            told: list[tuple[int, int]] = []
+            last = -1
             for start, end in self._clauses(sentence):
-                if worth[start:end].mean() >= (BEGINS_AT if first < 0 else GOES_ON_AT):
-                    first, last = start if first < 0 else first, end
-                elif first >= 0:
-                    yield self._statement(first, last)
-                    first = -1
-            if first >= 0:
-                yield self._statement(first, last)
+                if worth[start:end].mean() >= (GOES_ON_AT if told else BEGINS_AT):
+                    told.append((start, end))
+                elif told and not belongs_to_last(self._words(start, end)):
+                    yield self._statement(told, last)
+                    told = []
+                last = end
+            if told:
+                yield self._statement(told, last)
+
+    def _words(self, first: int, end: int) -> str:
+        """Return the words of some tokens."""
+        return self.text[int(self.places[first, 0]) : int(self.places[end - 1, 1])]
 
     def _clauses(self, sentence: Span) -> Iterator[tuple[int, int]]:
         """Yield the first token of each clause and the one after its last; each has a word."""
@@ -110,10 +119,11 @@ class Reading:
                 yield at, end
             at, begin = end, place
 
-    def _statement(self, first: int, end: int) -> Statement:
-        chances = self.chances[first:end]
+    def _statement(self, told: list[tuple[int, int]], end: int) -> Statement:
+        """Make a statement of the clauses that tell something, with all words up to a token."""
+        chances = np.concatenate([self.chances[first:last] for first, last in told])
         worth = np.sort(1 - chances[:, 0])
-        start, stop = int(self.places[first, 0]), int(self.places[end - 1, 1])
+        start, stop = int(self.places[told[0][0], 0]), int(self.places[end - 1, 1])
         words = _WORDS.match(self.text, start, stop)
         if words is not None and words["words"]:
             start, stop = words.span("words")

@@ -76,6 +76,8 @@ class Candidate:
         sure: Whether it is to be stored.
         reasons: Names of the checks and cues that applied, for ``explain``.
         subject: The subject that a clause shares with the one before it, ``""`` if it has its own.
+        before: The user's own words right before it, which it may need to be understood; ``""`` if
+            there are none, or if they may be somebody else's.
     """
 
     span: Span
@@ -84,6 +86,7 @@ class Candidate:
     sure: bool
     reasons: tuple[str, ...] = ()
     subject: str = ""
+    before: str = ""
 
     @property
     def text(self) -> str:

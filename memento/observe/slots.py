@@ -91,7 +91,8 @@ def _slots_of(
         if signal in _FILLING:
             found = (_of_form(body, signal) if formed else None) or _of_choice(near, body, signal)
             if found is None and signal in _STATING:
-                found = _of_person(body, facts) or _of_thing(body)
+                named = _of_thing(body) if _OTHER_LABEL.match(body) else None
+                found = named or _of_person(body, facts) or _of_thing(body)
             if found is not None:
                 yield _qualified(found, plain)
 
@@ -176,7 +177,8 @@ def _of_person(plain: str, facts: Sequence[Personal]) -> Slot | None:
     if one is None:
         return None
     key, (_, _, rest) = f"user/{one.slot}", plain.partition(one.words)
-    sane = key not in _SANE or _SANE[key](one.words, plain)
+    test = _HEARD.get(key) or _SANE.get(key)
+    sane = test is None or test(one.words, plain)
     sure = one.probability >= SURE_AT and sane and not _OF_ANOTHER.match(rest)
     value = " ".join(one.words.casefold().split())
     return Slot(key, value, single=sure and one.slot not in _SEVERAL, told=True)
@@ -257,6 +259,9 @@ _NO_PLACE = re.compile(
     re.IGNORECASE,
 )
 """Parts of a firm, to which people move as well."""
+_NUMBER = re.compile(r"\d+(?:[:.]\d+)*\s*(?:[ap]m|h)?", re.IGNORECASE)
+"""A count or a clock time: "I work at 7", "I work for 3 teams"."""
+_FROM = re.compile(r"\bwork(?:ing|s|ed)?\s+from\s+(?:the\s+)?$", re.IGNORECASE)
 _MOVED = re.compile(r"\b(?:moved|am moving) (?:from [\w' ]+ )?to\b", re.IGNORECASE)
 _DWELLS = re.compile(
     r"\b(?:live|living|rent(?:ing)?|relocat\w+|home|house|flat|apartment|room in|city|town"
@@ -304,9 +309,20 @@ def _is_home(value: str, plain: str) -> bool:
     """Return whether a value is a home; after "moved to" alone, it must be a known place."""
     if _MOVED.search(plain) and not _DWELLS.search(plain):
         return value.casefold() in PLACES
+    return _is_place(value, plain)
+
+
+def _is_place(value: str, plain: str) -> bool:
+    """Return whether a value has the form of a place's name."""
     place = _PLACE_NAME if plain != plain.casefold() else _LOWER_PLACE
     named = place.match(value) and not _NO_PLACE.match(value)
     return bool(named) and not is_choice(value) and not _DATE.match(value)
+
+
+def _is_employer(value: str, plain: str) -> bool:
+    """Return whether a value is a firm, and not an hour, a number or where somebody works from."""
+    before, _, _ = plain.partition(value)
+    return not (_NUMBER.fullmatch(value) or _FOR_NOW.search(plain) or _FROM.search(before))
 
 
 def _is_job(value: str, plain: str) -> bool:
@@ -340,11 +356,21 @@ _SANE: Mapping[str, Callable[[str, str], bool]] = {
     "user/name": lambda value, _: _is_persons(value),
     "user/home": _is_home,
     "user/job": _is_job,
-    "user/employer": lambda _, plain: not _FOR_NOW.search(plain),
+    "user/employer": _is_employer,
     "user/birthday": lambda value, _: _DAY_OF_YEAR.match(value) is not None,
     "user/timezone": lambda value, _: not _HOW.match(value),
 }
 """Slots whose forms also match wrong values, to the check of a value."""
+
+
+def _is_heard_home(value: str, plain: str) -> bool:
+    """Return whether a value that the reader takes for a home is one; "Lane 2" is none."""
+    numbered = _MOVED.search(plain) and not _DWELLS.search(plain) and re.search(r"\d", value)
+    return not numbered and _is_place(value, plain)
+
+
+_HEARD: Mapping[str, Callable[[str, str], bool]] = {"user/home": _is_heard_home}
+"""The same for a value that the reader hears: it knows "moved to Ulm" from "moved to Slack"."""
 
 
 def _value_in(key: str, plain: str, value: str) -> str:
@@ -427,13 +453,31 @@ _BESIDE = re.compile(
 )
 """Words for a value beside others, or for one task: "We also use npm", "Use npm to install it"."""
 _REFUSED = re.compile(
-    r"(?:\b(?:not|instead of|rather than|in lieu of|over|than|from|off|no|no more|without|avoid"
+    r"(?:\b(?:instead of|rather than|in lieu of|over|than|from|off|no|no more|without|avoid"
     r"|stop(?:ped)?|away from|left|leav(?:e|ing)|quit|ditch(?:ed|ing)?|dropp?(?:ed|ing)?"
-    r"|replac(?:e|ed|ing)|hates?|dislike|never|unlike)|n't|no longer)"
-    r"(?: (?:using|use|like|want|need|prefer|have|on|the|a|our|my|any|ever|write|in|with))*\s+$",
+    r"|replac(?:e|ed|ing)|hates?|dislike|unlike)"
+    r"(?: (?:using|use|like|want|need|prefer|have|on|the|a|our|my|any|ever|write|in|with))*"
+    r"|(?:\b(?:not|never|against|no longer)|n't)"
+    r"(?: (?:us(?:e|ing)|like|want|need|prefer|have|on|the|a|our|my|any|ever|write|in|with|to|over"
+    r"|back|from \S+|be|been|going|planning|really|switch(?:ing|ed)?|migrat(?:e|ing|ed)"
+    r"|mov(?:e|ing|ed)|chang(?:e|ing|ed)|run(?:ning)?|adopt(?:ing|ed)?|go|gone|deploy(?:ing|ed)?)"
+    r")*)\s+$",
     re.IGNORECASE,
 )
-"""Words before a value that the statement is against."""
+"""Words before a value that the statement is against: a negation covers the verb of its clause."""
+_DOING = re.compile(
+    r"(?<![\w'-])(?P<governor>[\w'-]{1,40}) (?:us|switch|migrat|mov|runn|adopt|go|chang|stick)ing\b"
+    r"(?:(?! (?:and|but|so|because) )[^,;:]){0,60}$",
+    re.IGNORECASE,
+)
+"""A verb that ends in -ing and reaches up to a value, and the word that governs it."""
+_DONE = re.compile(
+    r".*'(?:m|re|ve|s)|am|is|are|was|were|be|been|keep|kept|start(?:ed)?|began|begun|continued?"
+    r"|finish(?:ed)?|completed|done|up|after|since|by|and|prefer(?:red)?|likes?|loves?|enjoy"
+    r"|recommend|to|on|not?|never|now|just|already|still|also|always|only|please|back|\w+ly",
+    re.IGNORECASE,
+)
+"""What governs such a verb if it is done: "we are moving to", not "we considered moving to"."""
 _USE = re.compile(
     r"\b(?:us(?:e|es|ed|ing)|switch(?:ed|ing)?|migrat(?:e|ed|ing)|mov(?:e|ed|ing) to|runs?|running"
     r"|deploy(?:ed|s)? (?:on|to)|hosted on|built with|written in|go with|went with|chose|decided on"
@@ -504,8 +548,16 @@ def _taken(one: _Choice, plain: str) -> Slot | None:
     return Slot(one.key, value, single=True)
 
 
+_NEAR = 60
+"""Maximum number of characters between a value and a verb that has to do with it."""
+
+
 def _is_refused(plain: str, match: re.Match[str]) -> bool:
-    return _REFUSED.search(plain, max(0, match.start() - 40), match.start()) is not None
+    """Return whether a statement is against one of the values it names, or only considers it."""
+    if _REFUSED.search(plain, max(0, match.start() - _NEAR), match.start()):
+        return True
+    doing = _DOING.search(plain[max(0, match.start() - _NEAR) : match.start()])
+    return doing is not None and not _DONE.fullmatch(doing["governor"])
 
 
 def _speaks(one: _Choice, plain: str) -> bool:
@@ -598,8 +650,8 @@ _PLACE_OF_USE = re.compile(
 _NO_QUALIFIER = re.compile(
     r"(?:this|that|it|me|us|here|now|general|future|answers?|repl(?:y|ies)|responses?|chats?"
     r"|everything|everywhere|tests? again|once|all|default|conversation|this .*|case|fact|favou?r"
-    r"|mind|(?:the )?rest.*|life|years?|months?|work|example|january|february|march|april|may"
-    r"|june|july|august|september|october|november|december|monday|tuesday|wednesday|thursday"
+    r"|mind|(?:the )?rest.*|life|(?:.* )?(?:years?|months?|weeks?|days?|ages|while)|work"
+    r"|example|january|february|march|april|may|june|july|august|september|october|november|december|monday|tuesday|wednesday|thursday"
     r"|friday|saturday|sunday|\d+.*)",
     re.IGNORECASE,
 )
@@ -612,14 +664,14 @@ def _qualified(slot: Slot, plain: str) -> Slot:
 
 
 def _limits(slot: Slot, plain: str) -> Iterator[str]:
-    if slot.key.startswith("user/"):
-        if slot.key.split("/")[1] in _BY_PLACE and (place := _PLACE_OF_USE.search(plain)):
-            yield slug(place["what"].removeprefix("the "))
-        return
-    condition = condition_of(plain)
-    if condition:
+    noun = slot.key.partition("/")[2] if slot.key.startswith("user/") else None
+    if noun in _LABELLED and (label := _OTHER_LABEL.match(plain)):
+        yield slug(label["which"])
+    if noun in _BY_PLACE and (place := _PLACE_OF_USE.search(plain)):
+        yield slug(place["what"].removeprefix("the "))
+    if noun is None and (condition := condition_of(plain)):
         yield slug(condition)
-    if slot.key == "style/length" or not slot.single:
+    if slot.key == "style/length" or not slot.single or noun not in {None, *_BY_PLACE}:
         return
     for match in _QUALIFIER.finditer(plain):
         what = slug(match["what"])
@@ -630,3 +682,12 @@ def _limits(slot: Slot, plain: str) -> Iterator[str]:
 
 _BY_PLACE = frozenset({"editor", "shell", "os", "browser", "terminal", "keyboard", "theme"})
 """Slots of which people may have one value at work and another at home."""
+_LABELLED = frozenset({"name", "phone", "email"})
+_OTHER_LABEL = re.compile(
+    r"my (?!(?:first|full|real|new|current|own|proper|given|phone|mobile|cell|telephone|e-?mail"
+    r"|personal|private|main|direct)\b)(?P<which>[\w-]+)"
+    r" (?:(?:phone|mobile|cell|telephone|e-?mail) )?(?:name|number|address|e-?mail|phone|mobile)"
+    r"(?: number| address)?(?: is|'s)\b",
+    re.IGNORECASE,
+)
+"""A name, number or address beside the usual one: "my work number is"."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from memento.observe.mask import HIDDEN
 from memento.observe.signals import SENTENCES, Span
@@ -59,6 +60,28 @@ def all_sentences(masked: str, original: str) -> list[Span]:
             if span is not None:
                 found.append(span)
     return found
+
+
+SHORT = 30
+"""Characters of the words before a statement up to which the sentence before them is added."""
+
+
+def before(span: Span, sentences: Sequence[Span], masked: str) -> str:
+    """Return the words before a part of a text: of its sentence, or the sentences before.
+
+    ``""`` if any of them is hidden.
+
+    >>> text = "Mabli's bloods are back. Kidneys. She's on the renal diet now."
+    >>> spans = all_sentences(text, text)
+    >>> before(spans[2], spans, text), before(spans[1], spans, text)
+    ("Mabli's bloods are back. Kidneys.", "Mabli's bloods are back.")
+    """
+    words = ""
+    for start in sorted((one.start for one in sentences if one.start < span.start), reverse=True):
+        if len(words) > SHORT:
+            break
+        words = masked[start : span.start].strip()
+    return "" if HIDDEN in words else words
 
 
 def _paragraphs(masked: str) -> list[tuple[int, int]]:

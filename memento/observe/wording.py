@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import re
 
+from memento.text.chatter import is_chatter
+from memento.text.words import STOP_WORDS
+
 _LEAD = re.compile(
     r"(?:(?:oh|ah|hey|hi|hello|ok|okay|so|well|and|also|but|right|sure|thanks|thank you|yes|yeah"
     r"|yep|no|nope|nah|sorry|wait|actually|honestly|btw|by the way|fyi|for your information"
@@ -139,6 +142,7 @@ _LEANS = re.compile(
 )
 _CONTENT = re.compile(r"[^\W_]{3,}|\d+")
 _LITTLE = 4
+_FEW = 3  # words before a statement that say what it is about
 _SMALL = frozenset(
     """the and but for not was were are is its it's that this with you your have has had from they
     them there here what when will would can could should all any now just than then too very our
@@ -166,8 +170,113 @@ def stands_alone(sentence: str, *, correction: bool) -> bool:
     return len(content) >= _LITTLE
 
 
+_NO_THING = (
+    r"(?!(?:['’]s|\sis|\swas|\swould\sbe)\s[\w\s]{1,30}\s(?:that|to|for)\b|\s(?:when|if|that)\b)"  # noqa: RUF001
+)
+_POINTS = re.compile(
+    rf"\b(?:it{_NO_THING}|its|they|they['’](?:re|ve|ll)|them|their|he|he['’]s|him|his|she|she['’]s|hers?"  # noqa: RUF001
+    r"|th(?:at|is|ese|ose)(?=\W*$)|there(?=\W*$))\b",
+    re.IGNORECASE,
+)
+"""A word for something that was named before; "it is important that" names nothing."""
+_NAMED = re.compile(
+    r"\b(?i:my|our|the|an?|no|some|every|all|both|\d+)\s(?!\w+ing\b)\w+|\beveryone\b"
+    r"|(?<![.!?]\s)\b(?!(?:I|We|They|He|She|It|You|That|This|These|Those|There)\b)[A-Z][a-z]+"
+)
+"""Something that a statement itself names."""
+_POLITE = frozenset("yes yep nope okay please thanks thank great good grand fine nice cool".split())  # noqa: SIM905 - as above
+
+
+def leans_back(sentence: str) -> bool:
+    """Return whether a sentence, without its lead, points to something named before it.
+
+    >>> leans_back("I sell it at the road for 60 kr"), leans_back("My dog hates it")
+    (True, False)
+    >>> leans_back("It is important to me that you cite"), leans_back("I love it when you sing")
+    (False, False)
+    """
+    points = _POINTS.search(sentence)
+    return points is not None and not _NAMED.search(sentence, 0, points.start())
+
+
+_JOINED = r"(?:(?:and|but|or|so|well|then|though|although|even|also)\b,?\s+){0,3}"
+"""Words that join a clause to the one before it."""
+_SUBORDINATE = re.compile(
+    rf"{_JOINED}(?:if|unless|except|excepting|excluding|when(?:ever)?|while|until|till|once|after"
+    r"|before|during|though|although|provided|providing|as (?:long|soon|far) as|in case|apart from"
+    r"|aside from|other than|rather|otherwise|instead|at least|at most|no longer|nor)\b",
+    re.IGNORECASE,
+)
+_ADVERB = re.compile(rf"{_JOINED}(?:only|just|not|never)\s+(?P<next>[\w'’]+)", re.IGNORECASE)  # noqa: RUF001 - as above
+_CONTRASTS = re.compile(r"(?:but|though|although|however|yet)\b", re.IGNORECASE)
+_SAME_VERB = re.compile(
+    r"(?:and|or) (?:in|at|on|for|with|by|to|from|during)\b(?!.*\b(?:i|we|you|he|she|it|they)\b)",
+    re.IGNORECASE,
+)
+"""A clause with the verb of the one before: "half the week in Porto and in Oslo the rest"."""
+_OWN_SUBJECT = re.compile(rf"{_JOINED}(?:i|we|my|our)\b", re.IGNORECASE)
+_ASKS = re.compile(
+    rf"{_JOINED}(?:what|who|whom|which|how|why|where|please|pls|can|could|would|will|shall|should|do"
+    r"|does|did|is|are|am|tell|help|give|show|find|let['’]?s|let me|any|(?:i|we) (?:need|want)"  # noqa: RUF001 - as above
+    r"|(?:i|we)['’]?d (?:like|love))\b",  # noqa: RUF001 - as above
+    re.IGNORECASE,
+)
+"""The beginning of a question or a request."""
+_FRAGMENT, _ONLY_VERB = 3, 2
+"""Maximum number of words in a clause without a subject, and in one that has nothing but a verb."""
+
+
+def limits_last(clause: str) -> bool:
+    """Return whether a clause says when the one before it holds, or points into that one.
+
+    >>> limits_last("except in summer"), limits_last("but not on Sundays"), limits_last("he died")
+    (True, True, True)
+    >>> limits_last("and never eat meat"), limits_last("but work at Acme")
+    (False, False)
+    """
+    adverb = _ADVERB.match(clause)
+    if adverb is not None and adverb["next"].casefold() in STOP_WORDS:
+        return True
+    return _SUBORDINATE.match(clause) is not None or leans_back(clause)
+
+
+def belongs_to_last(clause: str) -> bool:
+    """Return whether a clause says nothing for itself, so that it belongs to the one before it.
+
+    It limits that one or contrasts with it, or it has no subject or no more than a verb: "just
+    kidding", "I think". A question, a request, thanks and what the user says of themselves are
+    clauses of their own.
+
+    >>> belongs_to_last("unless it's a hotfix"), belongs_to_last("I think")
+    (True, True)
+    >>> belongs_to_last("but I need a recipe for dinner"), belongs_to_last("so what should I cook?")
+    (False, False)
+    """
+    plain = clause.strip(" .!,;:()")
+    if clause.rstrip(" )").endswith("?") or _ASKS.match(plain) or is_chatter(plain):
+        return False
+    if limits_last(plain) or _SAME_VERB.match(plain):
+        return True
+    length = len(plain.split())
+    if _OWN_SUBJECT.match(plain):
+        return length <= _ONLY_VERB
+    return length <= _FRAGMENT or _CONTRASTS.match(plain) is not None
+
+
+_OF_SOMEBODY = re.compile(r"(?:he|she|they|his|hers?|their)\b", re.IGNORECASE)
+
+
+def of_somebody(sentence: str) -> bool:
+    """Return whether a sentence is about a person who was named before it.
+
+    >>> of_somebody("She owes me 300 euros"), of_somebody("My sister owes her money")
+    (True, False)
+    """
+    return _OF_SOMEBODY.match(without_lead(sentence)) is not None
+
+
 MOST_QUOTED = 160
-"""Maximum number of characters in an answered sentence that are quoted."""
+"""Maximum number of characters in an answered sentence, or in words before one, that are quoted."""
 _ENDS = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
@@ -186,6 +295,17 @@ def quoted(sentence: str, answered: str) -> str:
         enumerate(parts),
         key=lambda one: (len(words & {w.casefold() for w in _CONTENT.findall(one[1])}), one[0]),
     )[1]
-    cut = best if len(best) <= MOST_QUOTED else f"{best[: MOST_QUOTED - 1]}…"
-    plain = cut.replace('"', "'").replace("(", "[").replace(")", "]")
+    return _beside(sentence, best if len(best) <= MOST_QUOTED else f"{best[: MOST_QUOTED - 1]}…")
+
+
+def after(sentence: str, before: str) -> str:
+    """Add to a sentence the words before it as a quotation, if they are few and say anything."""
+    said = " ".join(before.split())
+    telling = {word.casefold() for word in _CONTENT.findall(said)} - _SMALL - _POLITE
+    says = bool(telling) and len(said.split()) >= _FEW and not is_chatter(said)
+    return _beside(sentence, said) if says and len(said) <= MOST_QUOTED else sentence
+
+
+def _beside(sentence: str, words: str) -> str:
+    plain = words.replace('"', "'").replace("(", "[").replace(")", "]")
     return f'{sentence} (about: "{plain}")'

@@ -1,8 +1,9 @@
 """Memories and rules as the text of a prompt.
 
 rendering      the block of memories (``prompt``, ``recall``): what fits its budget, what is
-               shortened (``NOTE``), which hits of a doubtful answer it has (``DOUBTED``, ``FEW``,
-               ``HARDLY``)
+               shortened (``NOTE``)
+choosing       which hits a prompt shows, of a doubtful answer (``DOUBTED``, ``FEW``, ``HARDLY``)
+               and as possible news (``NEWS``, ``AMONG``), and in which order
 zones          the head of the policy (``rules.policy``): which zone a memory is in, their order,
                and which loses lines first; ``HEAD``, ``ORDERS``
 tail           the end of the policy: what changed, holds for this message, or is open

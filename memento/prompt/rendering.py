@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from memento.base.blocks import framed
 from memento.base.clock import day_in
 from memento.errors import InvalidInput
+from memento.prompt.choosing import arranged
 from memento.retrieve.passage import Near, excerpt, passage
 from memento.text.gist import gist
 from memento.text.words import content, estimate, terms
@@ -96,56 +97,6 @@ _SLACK = 0.95  # share of the room that a shortened text gets, as tokens differ 
 _LEAST = 80  # minimum characters of a passage of a long text
 
 
-DOUBTED = 0.5
-"""An answer up to this confidence is in doubt."""
-FEW = 2
-"""Number of hits of an answer in doubt that a prompt shows in any case."""
-HARDLY = 0.1
-"""Minimum share of the best hit's confidence for a hit after these. On fourteen lives this loses 2
-of 730 answers, and shows a seventh less for questions without an answer; showing only `FEW` would
-lose 15 answers."""
-
-
-def likely(hits: Sequence[Hit], sure: float) -> tuple[Hit, ...]:
-    """Return the hits to show: of an answer in doubt, the first two, what is newer, and the likely.
-
-    Args:
-        hits: Best first.
-        sure: The confidence of the answer, [0, 1].
-    """
-    if sure > DOUBTED:
-        return tuple(hits)
-    bar = HARDLY * max((hit.confidence for hit in hits), default=0.0)
-    newer = {hit.newer for hit in hits[:FEW]}
-    return (
-        *hits[:FEW],
-        *(hit for hit in hits[FEW:] if hit.confidence >= bar or hit.id in newer),
-    )
-
-
-def newer_first(memories: Iterable[Hit | Memory]) -> list[Hit | Memory]:
-    """Move a memory before an older one that names it as newer; keep the order of all others.
-
-    A hit names a newer memory about the same thing even where that fits the query much less. A
-    model that reads both should meet what holds now first. The turn that taught the older one
-    counts as the older one.
-    """
-    given = list(memories)
-    at = {one.id: place for place, one in enumerate(given)}
-    newer: dict[str, int] = {}
-    for one in given:
-        if isinstance(one, Hit) and (place := at.get(one.newer or "")) is not None:
-            newer |= dict.fromkeys((one.id, *one.memory.source.parents), place)
-    order: dict[int, Hit | Memory] = {}
-    for first in range(len(given)):
-        chain, place = [first], newer.get(given[first].id)
-        while place is not None and place not in chain:
-            chain.append(place)
-            place = newer.get(given[place].id)
-        order |= {one: given[one] for one in reversed(chain) if one not in order}
-    return list(order.values())
-
-
 def new_nonce() -> str:
     """Return a nonce for one block: 16 random hexadecimal digits that no stored text can know."""
     return secrets.token_hex(8)
@@ -173,8 +124,11 @@ def render(
     ids: bool = False,
     cut: Cut | None = None,
     zone: tzinfo = UTC,
+    query: str = "",
 ) -> str:
-    """Render memories as one block, in the order given, but a newer statement before an older one.
+    """Render memories as one block, in the order given but for what may have changed.
+
+    What a speaker said later comes before what it may have changed, see ``choosing.newer_first``.
 
     Hits that say the same from equally trusted sources are one record, which names all who said it.
     A record says its kind, unless it is an episode with a speaker, which says that it was said. See
@@ -189,6 +143,8 @@ def render(
             hit has a record of its own.
         cut: Shortens long texts, see ``Cut``; None to show every text whole.
         zone: The time zone of the dates that records show.
+        query: What was asked, if known: the order stays if it asks for a former value, or for a
+            time and nothing else.
 
     Returns:
         The block, without a line break at its end; ``""`` if there is nothing to show.
@@ -197,7 +153,14 @@ def render(
         InvalidInput: If ``nonce`` or ``tokens`` cannot be accepted.
     """
     made = compose(
-        memories, nonce=nonce, tokens=tokens, count_tokens=count_tokens, ids=ids, cut=cut, zone=zone
+        memories,
+        nonce=nonce,
+        tokens=tokens,
+        count_tokens=count_tokens,
+        ids=ids,
+        cut=cut,
+        zone=zone,
+        query=query,
     )
     return made.text
 
@@ -211,6 +174,7 @@ def compose(
     ids: bool = False,
     cut: Cut | None = None,
     zone: tzinfo = UTC,
+    query: str = "",
     against: Mapping[str, datetime] | None = None,
 ) -> Block:
     """Render memories as one block, and return which of them it shows; see ``render``.
@@ -232,11 +196,14 @@ def compose(
         raise InvalidInput("tokens", f"must be at least 1, not {tokens!r}")
     if count_tokens is not None and not callable(count_tokens):
         raise InvalidInput("count_tokens", "must be a callable(text) or None")
-    said = _folded(newer_first(memories), cut, against or {}, ids=ids)
+    given = list(memories)
+    said = _folded(arranged(given, query), cut, against or {}, ids=ids)
     record = partial(_record, ids=ids, zone=zone)
     if tokens is None or not said:
         return _block(nonce, [(one, record(one, one.text)) for one in said])
-    fitting = _Fitting(said, tokens, count_tokens or estimate, nonce, record, cut)
+    rank = {one.id: at for at, one in enumerate(given)}
+    best_first = sorted(range(len(said)), key=lambda at: min(rank[name] for name in said[at].ids))
+    fitting = _Fitting(said, best_first, tokens, count_tokens or estimate, nonce, record, cut)
     block = fitting.best()
     if not block.text:
         log.warning("none of %d memories fits in a prompt of %d tokens", len(said), tokens)
@@ -273,13 +240,15 @@ class _Fitting:
     def __init__(
         self,
         said: Sequence[_Said],
+        best_first: Sequence[int],
         tokens: int,
         count: TokenCounter,
         nonce: str,
         record: Callable[..., str],
         cut: Cut | None,
     ) -> None:
-        self._said, self._tokens, self._count = said, tokens, count
+        self._said, self._best_first = said, best_first
+        self._tokens, self._count = tokens, count
         self._nonce, self._record, self._cut = nonce, record, cut
 
     def best(self) -> Block:
@@ -288,7 +257,7 @@ class _Fitting:
         tried: list[Block] = []
         for brief, shortest in ((False, least), (True, least), (True, 1)):
             block = self._filled(shortest, brief=brief)
-            if block.shown[:1] == (self._said[0].memory.id,):
+            if self._said[self._best_first[0]].memory.id in block.shown:
                 return block
             tried.append(block)
         return next((block for block in tried if block.text), tried[0])
@@ -301,13 +270,13 @@ class _Fitting:
             brief: Whether to use the short notice and short records.
         """
         left = self._tokens - self._count(framed("memories", self._nonce, (), brief=brief))
-        kept: list[tuple[_Said, str]] = []
-        for one in self._said:
-            line = self._line(one, left, shortest, brief=brief)
+        kept: dict[int, str] = {}
+        for at in self._best_first:
+            line = self._line(self._said[at], left, shortest, brief=brief)
             if line is not None:
                 left -= self._count(f"{line}\n")
-                kept.append((one, line))
-        return _block(self._nonce, kept, brief=brief)
+                kept[at] = line
+        return _block(self._nonce, [(self._said[at], kept[at]) for at in sorted(kept)], brief=brief)
 
     def _line(self, one: _Said, left: int, shortest: int, *, brief: bool) -> str | None:
         """Return a record of at most ``left`` tokens, shortened if needed; None if none fits."""

@@ -6,21 +6,19 @@ the user and nothing else. Each memory is one escaped line.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from itertools import combinations
 from typing import NamedTuple
 
-from memento.base.blocks import DIGITS, framed
+from memento.base.blocks import DIGITS, LATER, framed
 from memento.base.clock import from_micros
 from memento.ledger.rows import PINNED, USER, Row
 from memento.prompt import conditions
 from memento.prompt.policy_values import ZONES, Conflict, Dropped
 from memento.prompt.rendering import escape
-from memento.text.alike import jaccard
-from memento.text.words import content, estimate, words
+from memento.text.words import content, estimate, without_ending, words
 from memento.types import Kind, Trust
 
 HEAD = (1, 2, 3, 4, 5)
@@ -28,10 +26,10 @@ ORDERS = (1, 2, 3)
 """Zones that are instructions."""
 _DROPPED_FIRST = {5: 0, 4: 1, 3: 2, 2: 3}
 """Order in which zones lose memories if the budget is short; zone 1 loses none."""
-LATER = "Where two lines disagree, the one with the later date holds."
-"""The first line of a zone in which some lines have dates."""
-_ABOUT_THE_SAME = 0.2
-"""Minimum share of common words, of all content words of two lines."""
+_FEW = 3
+"""Maximum number of lines that have a word by which they are about the same thing."""
+_ORDERING = frozenset(("always", "never", "use", "keep", "make", "sure", "remember", "avoid"))
+"""Words of instructions that do not say what they are about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +40,15 @@ class Directive:
         row: The memory.
         zone: The zone, 1 to 5.
         disagrees: Row id of the next memory if the two contradict each other, else None.
-        dated: Whether its line shows its date, because another line of the zone is about the same.
+        dated: Whether its line shows its date, because another line may be about the same.
+        named: Whether its line names the user, because the memories are of several.
     """
 
     row: Row
     zone: int
     disagrees: int | None = None
     dated: bool = False
+    named: bool = False
 
     @property
     def locked(self) -> bool:
@@ -58,16 +58,17 @@ class Directive:
     def line(self, *, ids: bool) -> str:
         """Return its line in the head."""
         row = self.row
-        named = f"[{escape(row.id)[1:-1]}] " if ids else ""
+        label = f"[{escape(row.id)[1:-1]}] " if ids else ""
         when = ""
         if row.condition is not None:
             when = f"when {escape(conditions.shown(row.condition))}: "
         by = "" if row.trust == Trust.USER else f" (from {row.trust})"
+        by += f" (by {escape(row.actor)})" if self.named and row.actor is not None else ""
         ask = (
             " (this and the next line disagree: ask the user)" if self.disagrees is not None else ""
         )
         since = f" ({from_micros(row.valid_from).date()})" if self.dated else ""
-        return f"- {named}{when}{escape(row.text)}{by}{since}{ask}"
+        return f"- {label}{when}{escape(row.text)}{by}{since}{ask}"
 
 
 class Line(NamedTuple):
@@ -127,7 +128,8 @@ def zone_of(row: Row) -> int | None:
 def placed(rows: Iterable[Row]) -> list[Directive]:
     """Put memories into their zones, in the order in which the head shows them."""
     found = [Directive(row, zone) for row in rows if (zone := zone_of(row)) is not None]
-    return sorted(found, key=_order)
+    users = {one.row.actor for one in found if one.row.trust == Trust.USER} - {None}
+    return sorted((replace(one, named=len(users) > 1) for one in found), key=_order)
 
 
 def _order(one: Directive) -> tuple[object, ...]:
@@ -253,19 +255,16 @@ def compile_head(
 
 
 def _with_dates(kept: Sequence[Directive]) -> list[Directive]:
-    """Mark lines of a zone that are about the same thing to show dates; the later one holds."""
-    said = [frozenset(content(words(one.row.text))) for one in kept]
-    having: dict[tuple[int, str], list[int]] = {}
+    """Mark lines that may be about the same thing to show dates: they share a word few others have.
+
+    They may be in different zones, as a rule under a condition and the one that narrows it.
+    """
+    having: dict[str, list[int]] = defaultdict(list)
     for at, one in enumerate(kept):
-        for word in said[at]:
-            having.setdefault((one.zone, word), []).append(at)
-    pairs = {pair for places in having.values() for pair in combinations(places, 2)}
-    near = {at for pair in pairs if _are_near(*(said[at] for at in pair)) for at in pair}
+        for word in set(map(without_ending, content(words(one.row.text)))) - _ORDERING:
+            having[word].append(at)
+    near = {at for places in having.values() if 1 < len(places) <= _FEW for at in places}
     return [replace(one, dated=at in near) for at, one in enumerate(kept)]
-
-
-def _are_near(one: frozenset[str], other: frozenset[str]) -> bool:
-    return jaccard(one, other) >= _ABOUT_THE_SAME
 
 
 def _told_apart(chosen: Sequence[Directive]) -> list[Directive]:

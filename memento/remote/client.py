@@ -203,7 +203,9 @@ class Link:
         """Take a file from the answer to a call."""
         path = _path(name, target)
         if path and not arguments.pop("overwrite", False) and path.exists():
-            raise TargetExists(path, "exists already; pass overwrite=True to replace it")
+            raise TargetExists(
+                path, "already exists; use another name, or pass overwrite=True or --overwrite"
+            )
         arguments[name] = path.name if path else "stream"
         answer = self._post(route, _body(arguments))
         if path is None:
@@ -548,7 +550,7 @@ def _client(url: str, token: str | None, seconds: float) -> httpx.Client:
             "url", f"{url!r:.60} is not an address of the form http://…, https://… or unix:/path"
         )
     transport = httpx.HTTPTransport(uds=path) if scheme == "unix" else None
-    headers = {} if token is None else {"authorization": f"Bearer {token}"}
+    headers = {} if not token else {"authorization": f"Bearer {token}"}
     base = "http://localhost" if scheme == "unix" else url
     return httpx.Client(
         base_url=base, headers=headers, transport=transport, timeout=seconds + 1, trust_env=False

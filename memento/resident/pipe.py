@@ -98,6 +98,10 @@ class Pipe:
         return any(asking)
 
     def _note(self, message: Json) -> bool:
+        """Remember one message; return whether it is a request.
+
+        What has no method is a response or malformed: the process answers neither by its number.
+        """
         method, number, params = message.get("method"), message.get("id"), message.get("params")
         if method in ("initialize", "notifications/initialized"):
             self._greeting[method] = message
@@ -107,6 +111,8 @@ class Pipe:
                 self._waiting.pop(number, None)
             return False
         if isinstance(number, bool) or not isinstance(number, str | int):
+            return False
+        if not isinstance(method, str):
             return False
         self._waiting[number] = message
         self._deaths.pop(number, None)

@@ -19,7 +19,7 @@ usage_boost    how places change by use and belief: ``BELIEF_WEIGHT``, ``WORTH_W
 order          what else moves a hit: ``RULES``; repeats, and the tail of a list: ``HEAD``, ``POOL``
 standings      which of two conflicting memories stands higher
 passage        which part of a long text is shown: ``WINDOWS``, ``WINDOW``
-vector_search  who compares vectors, all or Chroma: ``CHROMA_FROM``, ``PASS``, ``LACKS``
+vector_search  who compares vectors, all or Chroma: ``CHROMA_FROM``, ``PASS``, ``LACKING``
 visible        which rows may be found: the twin of ``ledger.predicate``
 columns, cache, outline  the roster of a namespace in RAM; which rosters stay; its file (``MANY``)
 ledger_source, known_at  texts and postings of now; of an earlier moment (``MOST_REWORDED``)

@@ -1,9 +1,10 @@
 """Search by time: propose the memories of the days that a query names. Pure.
 
 A memory belongs to a time if it happened then (``occurred_at``), or if its text names that time: a
-plan that was made in March for the third of May, a story told on Monday about Sunday. The moments
-of all memories are columns of the roster, in RAM, so no database is read to compare them; only the
-texts of a few memories are read for the dates they name.
+plan that was made in March for the third of May, a story told on Monday about Sunday. The dates of
+a plan are those to come: "Thursday" is the next one, as for ``due_at``. The moments of all memories
+are columns of the roster, in RAM, so no database is read to compare them; only the texts of a few
+memories are read for the dates they name.
 
 Days are those of the query's time zone.
 """
@@ -20,17 +21,18 @@ from numpy.typing import NDArray
 from memento.base.clock import day_in, to_micros
 from memento.ledger.match import All, Any, Match, Phrase, Word
 from memento.retrieve.by_meaning import Meaning
-from memento.retrieve.columns import Floats, Mask, RosterView, Rows, best_rows, distinct
+from memento.retrieve.columns import KINDS, Floats, Mask, RosterView, Rows, best_rows, distinct
 from memento.retrieve.ledger_source import TextSource
 from memento.retrieve.question import Days, Query
 from memento.text.date_tables import MONTHS
 from memento.text.when import SPOKEN, Period
 from memento.text.words import Cue
+from memento.types import Kind
 
 LONG = 100
 """Days; a longer period is too vague for a date in a text to speak of it."""
 READ = 100
-"""Memories whose texts are read for dates, of each of two kinds; see `_told`."""
+"""Memories whose texts are read for dates, of each of three kinds; see `_told`."""
 _NEAR = 14  # days around a period in which people speak of it as "tomorrow" or "last week"
 _ALTERNATIVES = 3  # meanings of one date for which texts are read
 _POOL = 1000  # memories of the time asked about whose vectors are compared
@@ -179,17 +181,23 @@ def _told(
 ) -> dict[int, Sequence[Period]]:
     """Read the dates in the texts that may speak of some periods.
 
-    These are the texts from days near a period, and those that spell out one of its dates.
+    These are the texts from days near a period, those that spell out one of its dates, and the
+    latest plans made before it, whose dates are those to come.
     """
     if not periods:
         return {}
     heard = mask & ((snap.cues & np.uint32(Cue.ASSISTANT)) == 0)
     written = snap.rows_of(source.postings([Any(tuple(_spellings(periods)))], 2 * READ)[0])
-    rows = distinct(
-        np.concatenate([_around(periods, snap, heard, days), written[heard[written]][-READ:]])
-    ).tolist()
+    planned = snap.kind == KINDS[Kind.PLAN]
+    last = max(period.end for period in periods)
+    plans = np.flatnonzero(heard & planned & (days <= last))
+    near = _around(periods, snap, heard, days)
+    rows = distinct(np.concatenate([near, written[heard[written]][-READ:], plans[-READ:]])).tolist()
     texts = source.texts(snap.docid[rows].tolist())
-    return {row: SPOKEN.of(text, int(days[row])) for row, text in zip(rows, texts, strict=True)}
+    return {
+        row: SPOKEN.of(text, int(days[row]), plan=bool(planned[row]))
+        for row, text in zip(rows, texts, strict=True)
+    }
 
 
 def _around(

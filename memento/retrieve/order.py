@@ -10,7 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from math import inf
 from typing import TypeVar
 
@@ -24,8 +24,9 @@ from memento.retrieve.standings import Opposed, Quoted
 from memento.text.alike import shared_start
 from memento.text.gist import ending, gist
 from memento.text.sentences import has_verb, holds_role
-from memento.text.words import STOP_WORDS, Cue, content, words
-from memento.tiers.mapped import dots
+from memento.text.whose import Part, parts, shared
+from memento.text.words import STOP_WORDS, Cue, content, without_ending, words
+from memento.tiers.mapped import Floats, dots
 from memento.types import Kind
 
 T = TypeVar("T")
@@ -115,7 +116,7 @@ class Candidate:
         return bool(self.terms.get("belief") or self.terms.get("worth"))
 
 
-@dataclass(slots=True)
+@dataclass
 class Content:
     """The content of a candidate, for comparison with others.
 
@@ -130,6 +131,21 @@ class Content:
     words: tuple[str, ...]
     ending: str
     gist: str | None = None
+
+    @cached_property
+    def subject(self) -> frozenset[str]:
+        """Its words of content."""
+        return frozenset(content(self.words))
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """Its clauses, each with its words of content and whose it is."""
+        return parts(self.text)
+
+    @cached_property
+    def uncapitalised(self) -> frozenset[str]:
+        """Its words in lower case: what is not among them may be a name."""
+        return frozenset(words(" ".join(filter(str.islower, self.text.split()))))
 
 
 def said(texts: Mapping[int, str], rows: Sequence[int]) -> dict[int, Content]:
@@ -313,8 +329,9 @@ class Newer:
     People rarely say that a new fact replaces an old one: "Ada plays the violin", and half a year
     later "no more violin for Ada, she drums now". Nothing here decides whether it does. Two
     statements of one speaker are about the same thing if they are near in meaning and share a word
-    of content; then the older one names the newer one, and if both fit the question nearly as well,
-    the newer one comes first. The reader sees both, with their dates.
+    of content about the same person, see ``whose``; then the older one names the newer one, and if
+    both fit the question nearly as well, the newer one comes first. The reader sees both, with
+    their dates.
 
     Only memories outside of conversations are compared: in a conversation people speak about the
     same thing again and again.
@@ -368,36 +385,34 @@ class Newer:
     def _pairs(
         self, best: Sequence[Candidate], said: Mapping[int, Content]
     ) -> Iterator[tuple[tuple[int, int], float]]:
-        """Yield the pairs of statements about the same thing."""
+        """Yield the pairs of statements about the same thing, by the row of the newer one."""
         notes = sorted(self._notes(best, said), key=lambda one: one.row)
         if not notes:
             return
-        rows = [one.row for one in notes]
-        subjects = [set(content(said[row].words)) for row in rows]
-        small = [" ".join(filter(str.islower, said[row].text.split())) for row in rows]
-        common = [set(words(one)) for one in small]  # what is not in lower case may be a name
-        cosines = self._cosines(rows)
-        for at, newer in enumerate(notes):
-            for before, older in enumerate(notes[:at]):
-                cosine, shared = cosines[before][at], subjects[before] & subjects[at]
-                if cosine < _ALIKE or not shared or not self._follows(newer, older):
-                    continue
-                if _is_of_another(newer, older, said):
-                    continue
-                named = shared.isdisjoint(common[before] | common[at])
-                if not named or cosine >= _VERY_ALIKE:
-                    alone = cosine >= _next_nearest(cosines, before, at) + _ALONE
-                    judged = older.judged or newer.judged  # verdicts outweigh age
-                    share = _share(cosine, named=named) if alone and not judged else inf
-                    yield (older.row, newer.row), share
+        cosines = self._cosines([one.row for one in notes])
+        next_nearest = _next_nearest(cosines)
+        for at, before in np.argwhere(np.tril(cosines >= _ALIKE, -1)).tolist():
+            older, newer = notes[before], notes[at]
+            one, other = said[older.row], said[newer.row]
+            if one.subject.isdisjoint(other.subject) or not self._follows(newer, older):
+                continue
+            both = shared(other.parts, one.parts)
+            if not both or _is_of_another(newer, older, said):
+                continue
+            cosine = float(cosines[before, at])
+            named = both.isdisjoint(one.uncapitalised | other.uncapitalised)
+            if not named or cosine >= _VERY_ALIKE:
+                alone = cosine >= next_nearest[before, at] + _ALONE
+                judged = older.judged or newer.judged  # verdicts outweigh age
+                share = _share(cosine, named=named) if alone and not judged else inf
+                yield (older.row, newer.row), share
 
-    def _cosines(self, rows: Sequence[int]) -> list[list[float]]:
-        """Return the cosine of each two; that of one with itself is 0."""
+    def _cosines(self, rows: Sequence[int]) -> Floats:
+        """Return the cosine of each two, (n, n); that of one with itself is 0."""
         vectors = self._meaning.vectors(np.array(rows, np.intp))
         found = np.stack([dots(vectors, one) for one in vectors])
         np.fill_diagonal(found, 0)
-        cosines: list[list[float]] = np.maximum(found, found.T).tolist()
-        return cosines
+        return np.maximum(found, found.T)
 
     def _notes(self, best: Sequence[Candidate], said: Mapping[int, Content]) -> list[Candidate]:
         """Keep heard statements of people outside of conversations."""
@@ -421,14 +436,25 @@ def _is_of_another(newer: Candidate, older: Candidate, said: Mapping[int, Conten
     """
     if not older.matched & ~newer.matched:
         return False
-    one, other = (set(content(said[each.row].words)) for each in (newer, older))
+    one, other = said[newer.row].subject, said[older.row].subject
     return len(one & other) >= _ONE_FORM * max(1, len(one), len(other))
 
 
-def _next_nearest(cosines: Sequence[Sequence[float]], one: int, other: int) -> float:
-    """Return the cosine of the memory that is next nearest to either of two."""
-    rest = (at for at in range(len(cosines)) if at not in (one, other))
-    return max((max(cosines[one][at], cosines[other][at]) for at in rest), default=0.0)
+def _next_nearest(cosines: Floats) -> Floats:
+    """Return for each two the cosine of the memory that is next nearest to either, >= 0, (n, n).
+
+    Args:
+        cosines: The cosine of each two, (n, n); 0 on the diagonal.
+
+    >>> np.round(_next_nearest(np.array([[0, 0.9, 0.2], [0.9, 0, 0.4], [0.2, 0.4, 0]])), 1)[0, 1]
+    np.float64(0.4)
+    """
+    if len(cosines) == 1:
+        return np.zeros_like(cosines)
+    second, first = np.sort(cosines, axis=1)[:, -2:].T[:, :, None]
+    beside = np.where(cosines == first, second, first)  # the nearest of a row but for this column
+    nearest: Floats = np.maximum(beside, beside.T)
+    return nearest
 
 
 def _share(cosine: float, *, named: bool) -> float:
@@ -601,7 +627,7 @@ def _shared(texts: Sequence[str]) -> Table:
     """Return how strongly rare words lead from each text to each other one, (n, n)."""
     rows: dict[str, list[int]] = defaultdict(list)
     for row, text in enumerate(texts):
-        said = {_stem(one) for one in words(text[:_CHARACTERS]) if one not in STOP_WORDS}
+        said = {without_ending(one) for one in words(text[:_CHARACTERS]) if one not in STOP_WORDS}
         for stem in said:
             if len(stem) >= _LETTERS:
                 rows[stem].append(row)
@@ -613,16 +639,6 @@ def _shared(texts: Sequence[str]) -> Table:
     links: Table = (has / (count * (count - 1))) @ has.T
     np.fill_diagonal(links, 0.0)
     return links
-
-
-def _stem(word: str) -> str:
-    """Drop the commonest endings of English from a long word."""
-    length = len(word)
-    if word[-1] == "s" and length > _LETTERS and word[-2] != "s":
-        return word[:-1]
-    if length > _LETTERS + 1 and word[-2:] == "ed":
-        return word[:-2]
-    return word[:-3] if length > _LETTERS + 2 and word[-3:] == "ing" else word
 
 
 def _walk(links: Table) -> Table:

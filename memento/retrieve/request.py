@@ -10,6 +10,7 @@ from memento.check import (
     MAX_TOKENS,
     check_count,
     check_flag,
+    check_query,
     check_seconds,
     check_share,
     shown,
@@ -73,8 +74,7 @@ class Request:
         Raises:
             InvalidInput: If one cannot be accepted.
         """
-        if not isinstance(query, str):
-            raise InvalidInput("query", f"must be a string, not {type(query).__name__}")
+        check_query(query)
         if count_tokens is not None and not callable(count_tokens):
             raise InvalidInput("count_tokens", "must be a callable(text) or None")
         known, query = _check_match(match), plain(query)

@@ -71,7 +71,7 @@ def _answer(
         return found
     began = time.perf_counter()
     ids = [hit.id for one in answers for hit in one]
-    taken = ledger.read(lambda c: memories.docids_of(c, ns, ids), space=ns)
+    taken = ledger.read(lambda c: memories.accepted_ids(c, ns, ids), space=ns)
     return _timed(joined(found, answers, request, taken), [found, *answers], began)
 
 
@@ -104,7 +104,8 @@ def joined(
     """Join the answer of the namespace that asks with those of others that share with it.
 
     Each answer keeps its order, so that a larger ``k`` only appends. A shared memory is left out if
-    its id is in ``taken``, the ids the namespace uses itself: one id would name two memories.
+    its id is in ``taken``, the ids that the namespace's own accepted memories have: one id would
+    name two memories.
     """
     lists = [list(own.hits)]
     lists += [[_as_shared(hit) for hit in one if hit.id not in taken] for one in others]

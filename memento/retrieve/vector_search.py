@@ -47,7 +47,7 @@ CHROMA_FROM = 12_000
 """Vectors of a namespace from which Chroma answers: exact search of fewer costs no more CPU."""
 PASS = 4
 """Chroma answers if one memory in so many passes the filters, which apply after its search."""
-LACKS = 2
+LACKING = 2
 """Chroma answers if it lacks at most one vector in so many: those are compared in any case."""
 TAIL = 4_096
 """Vectors in the tail from which it is written to the file, or
@@ -90,8 +90,8 @@ def who_answers(
     state, lacking = chroma()
     if state is not LongState.READY:
         return False, f"Chroma is {state} in this process"
-    if lacking * LACKS > vectors:
-        return False, f"Chroma is missing more than one in {LACKS}"
+    if lacking * LACKING > vectors:
+        return False, f"Chroma is missing more than one in {LACKING}"
     return True, "Chroma has the vectors"
 
 
@@ -228,7 +228,7 @@ class VectorSearch:
 
     def _lacking(self, ns: int, snap: RosterView, found: Vectors) -> Rows:
         """Return the rows whose vectors Chroma lacks: of the short tier, or not handed on yet."""
-        most = found.embedded // LACKS + 1
+        most = found.embedded // LACKING + 1
         waiting = self._ledger.read(lambda c: vectors.waiting_in(c, ns, most), space=ns)
         short = (snap.tier == TIERS[Tier.SHORT.value]) & having_trait(snap.status, "in_index")
         short &= found.known[:-1]

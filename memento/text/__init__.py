@@ -4,6 +4,7 @@ words            what a word is, for the index and for queries; stems of Cyrilli
                  (English: ``porter`` in ``ledger.schema``); an estimate of tokens;
                  ``STOP_WORDS``, ``WEAK_WORDS``, ``HEAD``; cues
 sentences        which parts of a text are statements: ``PIECE``; whether a text merely asks
+whose            which clauses are the speaker's own, and which another person's
 when             which times a text speaks of, and what else is asked; moments and lengths of time
                  (``UNITS``)
 dates, foreign_dates  days of ISO dates and English months; of other words for time, six languages

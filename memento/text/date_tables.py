@@ -15,6 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from memento.text.words import words
+
 MONTHS = tuple(
     tuple(names.split())
     for names in (
@@ -55,6 +57,7 @@ class Tongue:
         offset: Pattern of words before a date that change it: "a week from", "the Friday before".
         later: Pattern of words after a day that move it to a later one: "Friday week".
         common: Frequent words by which the language is recognised; empty where the script tells.
+        function: Other words that only join words, such as "not" and "for".
         doubtful: Date words that other languages have too, read only if the language is certain.
         hollow: Folded words that do not name a subject.
         past: Pattern of the words by which a question is about the past; "" if there is none.
@@ -74,6 +77,7 @@ class Tongue:
     offset: str
     later: str
     common: frozenset[str]
+    function: frozenset[str]
     doubtful: frozenset[str]
     hollow: frozenset[str]
     past: str
@@ -86,7 +90,8 @@ def _tongue(name: str) -> Tongue:
 
     file = tomllib.loads((_FOLDER / f"dates.{name}.toml").read_text(encoding="utf-8"))
     words: dict[str, frozenset[str]] = {
-        key: frozenset(file.get(key, "").split()) for key in ("common", "doubtful", "hollow")
+        key: frozenset(file.get(key, "").split())
+        for key in ("common", "function", "doubtful", "hollow")
     }
     numbers, weekdays = _numbered(file, "numbers", 1), _numbered(file, "weekdays", 0)
     ordinals = _numbered(file, "ordinals", 1)
@@ -163,11 +168,26 @@ def tongues(text: str) -> list[tuple[Tongue, bool]]:
     if not text.isascii() and (_HAN.search(text) or _KANA.search(text)):
         east = ["ja"] if _KANA.search(text) else ["ja", "zh"]
         return [*found, *((_tongue(name), True) for name in east)]
-    words = set(_WORD.findall(text.lower()))
+    spoken = set(_WORD.findall(text.lower()))
     latin = map(_tongue, ("de", "fr", "es"))
-    heard = {tongue: len(words & tongue.common) for tongue in latin}
+    heard = {tongue: len(spoken & tongue.common) for tongue in latin}
     most = max(heard.values())
-    if len(words & english.common) > most:
+    if len(spoken & english.common) > most:
         return found
     best = [tongue for tongue, count in heard.items() if count == most]
     return [*found, *((tongue, bool(most) and len(best) == 1) for tongue in best)]
+
+
+def function_words(text: str) -> frozenset[str]:
+    """Return the function words, folded, of the other language than English that a text is in.
+
+    >>> sorted({"mein", "bruder", "nicht"} & function_words("Mein Bruder wohnt nicht in Wien"))
+    ['mein', 'nicht']
+    """
+    return _function_words(tuple(tongue.name for tongue, sure in tongues(text)[1:] if sure))
+
+
+@cache
+def _function_words(names: tuple[str, ...]) -> frozenset[str]:
+    spoken = (_tongue(name) for name in names)
+    return frozenset(words(" ".join(word for one in spoken for word in one.common | one.function)))

@@ -90,6 +90,8 @@ _TELLING = frozenset(_MONTH_OF) | {
 }  # fmt: skip
 _PLAIN_MONTHS = frozenset(_MONTHS) - {"may"}
 _LED_IN = re.compile(r"\b(?:in|last|next|this|of|since|by|until|early|late|mid)\s+$", re.IGNORECASE)
+_SUBJECT = re.compile(r"\b(?:i|you|he|she|we|they)\s+$", re.IGNORECASE)
+"""Words before a month in lower case that is a verb: "what did I march for"."""
 _VERB_MAY = re.compile(r"may\s+(?:be|have|also|not|feel|i|we|you|want|need)\b", re.IGNORECASE)
 
 
@@ -162,10 +164,14 @@ def _mentions(text: str) -> Iterator[re.Match[str]]:
 
 
 def _is_month(text: str, match: re.Match[str]) -> bool:
-    """Return whether it is a month, not the verb "may" or a name such as Jan."""
+    """Return whether it is a month, not the verb "may" or "march", or a name such as Jan."""
     at = match.start("month")
     name = text[at : match.end("month")]
-    if match["year"] or name.lower() in _PLAIN_MONTHS:
+    if match["year"]:
+        return True
+    if name.islower() and _SUBJECT.search(text, max(0, at - 12), at):
+        return False
+    if name.lower() in _PLAIN_MONTHS:
         return True
     led = _LED_IN.search(text, max(0, at - 12), at)
     return not _VERB_MAY.match(text, at) and bool(led or name == "May")

@@ -599,31 +599,32 @@ class Spoken:
     def __init__(self, most: int = MOST) -> None:
         self._most, self._key = most, token_bytes(_DIGEST)
         self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[bytes, int], tuple[Period, ...]] = OrderedDict()
+        self._kept: OrderedDict[tuple[bytes, int, bool], tuple[Period, ...]] = OrderedDict()
 
     def renew_lock(self) -> None:
         """Replace the lock, which another thread may have held when this process was forked."""
         self._lock = threading.Lock()
 
-    def of(self, text: str, day: int) -> tuple[Period, ...]:
+    def of(self, text: str, day: int, *, plan: bool = False) -> tuple[Period, ...]:
         """Return the dates that a text names, in order.
 
         Args:
             text: The text.
             day: The day it was said, as by `datetime.date.toordinal`.
+            plan: Whether it is a plan, of which "Friday" is the next one, see `ahead`.
 
         >>> [friday] = Spoken().of("We met last Friday", date(2023, 5, 10).toordinal())
         >>> date.fromordinal(friday.start).isoformat()
         '2023-05-05'
         """
         spelt = text.encode(errors="surrogatepass")
-        at = blake2b(spelt, digest_size=_DIGEST, key=self._key).digest(), day
+        at = blake2b(spelt, digest_size=_DIGEST, key=self._key).digest(), day, plan
         with self._lock:
             found = self._kept.get(at)
             if found is not None:
                 self._kept.move_to_end(at)
                 return found
-        found = tuple(said(text, date.fromordinal(day)))
+        found = tuple((ahead if plan else said)(text, date.fromordinal(day)))
         with self._lock:
             self._kept[at] = found
             while len(self._kept) > self._most:

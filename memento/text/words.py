@@ -19,6 +19,8 @@ _KEPT = 3
 
 _CYRILLIC = re.compile("[\u0400-\u04ff]{4,}")
 _REFLEXIVE = ("ся", "сь")
+_ROOT = 4
+"""Minimum number of letters that `without_ending` keeps."""
 _REFLEXIVE_FROM = 6  # letters; in a shorter word it is part of the stem
 # Written as in a folded text: without the marks on short i and io.
 _CYRILLIC_WRITTEN = """
@@ -304,6 +306,20 @@ def content(of: Sequence[str]) -> list[str]:
     if subject := [word for word in of if word not in _NO_SUBJECT]:
         return subject
     return [word for word in of if word not in STOP_WORDS] or list(of)
+
+
+def without_ending(word: str) -> str:
+    """Drop the commonest endings of English from a long folded word.
+
+    >>> [without_ending(word) for word in ("orders", "ordering", "ordered", "glass", "king")]
+    ['order', 'order', 'order', 'glass', 'king']
+    """
+    length = len(word)
+    if word[-1] == "s" and length > _ROOT and word[-2] != "s":
+        return word[:-1]
+    if length > _ROOT + 1 and word[-2:] == "ed":
+        return word[:-2]
+    return word[:-3] if length > _ROOT + 2 and word[-3:] == "ing" else word
 
 
 class Columns(NamedTuple):

@@ -19,11 +19,11 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from memento.admit.redact import redact
 from memento.base import layout
@@ -83,9 +83,11 @@ class Erasure:
     """The receipt for an erasure or a dry run.
 
     Attributes:
-        ids: Ids of the requested memories, in order of arrival.
+        ids: Ids of the requested memories, in order of arrival, and of the other parts of a long
+            turn that was requested by its first part.
         derived: Ids of the memories derived from them, which are also erased; with
             ``derived=False``, only the articles that a sleep wrote from them.
+        kept: With ``derived=False``, ids of the memories derived from them that are not erased.
         at: Time of the erasure, UTC.
         dry_run: Whether nothing was changed.
         rows: Number of deleted rows, by table. If very many memories are erased, rows deleted by
@@ -97,7 +99,8 @@ class Erasure:
         untouched: Files and folders in the store folder that do not belong to the store or cannot
             be identified; they were not changed.
         not_reached: Copies that an erasure cannot reach, including stores next to this one that a
-            restore or a salvage set aside, and unfinished files left by killed processes.
+            restore or a salvage set aside, files of interrupted moves, and unfinished files left by
+            killed processes.
         locked: Ids of erased memories that were locked; a lock does not prevent an erasure.
     """
 
@@ -112,6 +115,7 @@ class Erasure:
     untouched: tuple[str, ...] = ()
     not_reached: tuple[str, ...] = NOT_REACHED
     locked: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -147,6 +151,36 @@ def _drop(connection: Transaction, ns: int, what: Chosen) -> dict[str, int]:
     return session_rows.drop(connection, ns, what) | scope_rows.drop(connection, ns, what)
 
 
+class _Choice(NamedTuple):
+    """The memories of a call, row ids to ids: chosen, erased with those, and derived but kept."""
+
+    roots: dict[int, str]
+    also: dict[int, str]
+    kept: dict[int, str]
+
+    @property
+    def doomed(self) -> dict[int, str]:
+        """All that is erased."""
+        return self.roots | self.also
+
+
+def _choice(connection: Transaction, ns: int, what: Chosen, *, derived: bool) -> _Choice:
+    """Find the memories of a call."""
+    roots = erasure.chosen(connection, ns, what)
+    also = _made(connection, ns, roots, 0, derived=derived)
+    family = {} if derived else erasure.derived(connection, ns, roots)
+    return _Choice(roots, also, {docid: one for docid, one in family.items() if docid not in also})
+
+
+def _made(
+    connection: Transaction, ns: int, roots: dict[int, str], after: int, *, derived: bool
+) -> dict[int, str]:
+    """Find what is erased with some memories, among those added after a row id."""
+    if derived:
+        return erasure.derived(connection, ns, roots, after=after)
+    return quotes.made_of(connection, ns, roots.values(), after=after)
+
+
 class Eraser:
     """Erases from one store, and finishes interrupted erasures.
 
@@ -172,25 +206,15 @@ class Eraser:
         self.pending: dict[str, str] = {}
         """Each step that failed when it was last tried, to the reason."""
 
-    def plan(self, ns: int | None, what: Chosen, now: int) -> Erasure:
+    def plan(self, ns: int | None, what: Chosen, *, derived: bool, now: int) -> Erasure:
         """Report what would be erased; see ``erase``."""
-        roots: dict[int, str] = {}
-        also: dict[int, str] = {}
-        locked: tuple[str, ...] = ()
+        choice = _Choice({}, {}, {})
         if ns is not None:
-            roots = self._ledger.read(lambda c: erasure.chosen(c, ns, what), space=ns)
-            also = self._ledger.read(lambda c: erasure.derived(c, ns, roots), space=ns)
-            locked = self._locked(ns, roots | also)
+            choice = self._ledger.read(lambda c: _choice(c, ns, what, derived=derived), space=ns)
         elif what.ids:
             raise NotFound(what.ids[0])
-        return Erasure(
-            tuple(roots.values()),
-            tuple(also.values()),
-            from_micros(now),
-            dry_run=True,
-            locked=locked,
-            not_reached=(*NOT_REACHED, *self._beside(), *self._of_a_server()),
-        )
+        locked = () if ns is None else self._locked(ns, choice.doomed)
+        return replace(self._receipt(choice, now, locked), dry_run=True)
 
     def erase(self, ns: int, what: Chosen, *, derived: bool, now: int) -> Erasure:
         """Remove memories from the ledger, then from the files.
@@ -205,54 +229,50 @@ class Eraser:
         if self._ledger.read_only:
             raise ReadOnlyStore(self._ledger.root, "the store is read-only; nothing was erased")
 
-        def made(connection: Transaction, roots: dict[int, str], after: int) -> dict[int, str]:
-            if derived:
-                return erasure.derived(connection, ns, roots, after=after)
-            return quotes.made_of(connection, ns, roots.values(), after=after)
+        def choose(connection: Transaction) -> _Choice:
+            return _choice(connection, ns, what, derived=derived)
 
-        def choose(
-            connection: Transaction,
-        ) -> tuple[dict[int, str], dict[int, str], dict[int, str]]:
-            roots = erasure.chosen(connection, ns, what)
-            return roots, erasure.derived(connection, ns, roots), roots | made(connection, roots, 0)
-
-        def job(connection: Transaction) -> tuple[dict[int, str], dict[int, str]]:
-            roots, also, doomed = choose(connection)
+        def job(connection: Transaction) -> _Choice:
+            choice = choose(connection)
+            doomed = choice.doomed
             self._rows = Counter(erasure.erase(connection, ns, doomed, now) if doomed else {})
             self._rows.update(_drop(connection, ns, what))
-            return roots, also
+            return choice
+
+        def mark(connection: Transaction) -> _Choice:
+            late = _made(connection, ns, choice.doomed, newest, derived=derived)
+            erasure.mark(connection, ns, [*choice.doomed, *late], now)
+            self._rows = Counter(_drop(connection, ns, what))
+            return choice._replace(also=choice.also | late)
 
         self._rows, self._removed, self._rewritten = Counter(), [], []
         strangers = self._strangers()  # before anything is erased: it may fail
-        newest, found = self._ledger.read(lambda c: (erasure.newest(c, ns), choose(c)), space=ns)
-        roots, also, doomed = found
-        locked = self._locked(ns, doomed)
-
-        def mark(connection: Transaction) -> dict[int, str]:
-            late = made(connection, doomed, newest)
-            erasure.mark(connection, ns, [*doomed, *late], now)
-            self._rows = Counter(_drop(connection, ns, what))
-            return late
-
-        if len(doomed) > erasure.FEW:  # no other writer waits while they are searched for
-            also |= self._write(mark)
-        else:
-            roots, also = self._write(job)
+        newest, choice = self._ledger.read(lambda c: (erasure.newest(c, ns), choose(c)), space=ns)
+        locked = self._locked(ns, choice.doomed)  # while they are there
+        # If they are many, no other writer waits while they are searched for.
+        choice = self._write(mark if len(choice.doomed) > erasure.FEW else job)
         if self._ledger.read(erasure.owed):
             why = self._try(lambda: self.finish(patience=PATIENCE))
             if why is not None:  # the rows are gone all the same
                 self.pending = dict.fromkeys(self._ledger.read(erasure.owed), why)
-        return Erasure(
-            ids=tuple(roots.values()),
-            derived=tuple(also.values()),
-            at=from_micros(now),
-            dry_run=False,
-            locked=locked,
+        return replace(
+            self._receipt(choice, now, locked),
             rows=dict(self._rows),
             removed=tuple(self._removed),
             rewritten=tuple(self._rewritten),
             pending=dict(self.pending),
             untouched=strangers,
+        )
+
+    def _receipt(self, choice: _Choice, now: int, locked: tuple[str, ...]) -> Erasure:
+        """Return a receipt that names what was chosen, what is kept and what is not reached."""
+        return Erasure(
+            ids=tuple(choice.roots.values()),
+            derived=tuple(choice.also.values()),
+            at=from_micros(now),
+            dry_run=False,
+            locked=locked,
+            kept=tuple(choice.kept.values()),
             not_reached=(*NOT_REACHED, *self._beside(), *self._of_a_server()),
         )
 
@@ -436,15 +456,24 @@ class Eraser:
         return () if self._ledger.in_file else OF_A_SERVER
 
     def _beside(self) -> list[str]:
-        """Name the stores that were set aside beside this one, and unfinished files there."""
+        """Name the stores set aside beside this one, files of moves, and unfinished files there."""
         root = self._ledger.root.resolve()
         try:
-            aside = [p for p in root.parent.iterdir() if p.name.startswith(f"{root.name}.aside-")]
+            beside = sorted(root.parent.iterdir())
             drafts = unfinished(root.parent)
         except OSError as error:
             return [f"{root.parent}: cannot be searched for copies ({error.strerror})"]
         return [
-            *(f"{path}: a store that was set aside; delete it yourself" for path in sorted(aside)),
+            *(
+                f"{path}: a store that was set aside; delete it yourself"
+                for path in beside
+                if path.name.startswith(f"{root.name}.aside-")
+            ),
+            *(
+                f"{path}: the file of an interrupted move; repeat the move or delete it yourself"
+                for path in beside
+                if path.name.startswith(f"{root.name}{layout.MOVING}")
+            ),
             *(
                 f"{path}: an unfinished backup, export or restore; if none is running, delete it "
                 "yourself"

@@ -325,7 +325,7 @@ def import_from(
     """
     report = progress or (lambda _done, _total: None)
     with whole(source) as (stream, name):
-        head, digest, total = verify(stream, name)
+        head, digest, total = verify(stream, name, terms.longest)
         labels = _namespaces(head, name)
         if into is not None and len(labels) > 1:
             raise InvalidInput(
@@ -412,12 +412,15 @@ def _model(connection: Transaction, head: Mapping[str, Any], identity: str) -> i
     return vectors.embedder_id(connection, head["embedder"]["name"], head["embedder"]["dim"])
 
 
-def verify(stream: IO[bytes], name: str) -> tuple[dict[str, Any], str, int]:
-    """Check an export; returns its first line, its digest and the number of its lines."""
+def verify(stream: IO[bytes], name: str, longest: int) -> tuple[dict[str, Any], str, int]:
+    """Check an export; returns its first line, its digest and the number of its lines.
+
+    ``longest`` is the maximum length of a line in bytes; -1 for any.
+    """
     head = _head(stream.readline(MAX_LINE), name)
     stream.seek(0)
     digest, counts = sha256(), Counter[str]()
-    for number, data in enumerate(each_line(stream), start=1):
+    for number, data in enumerate(each_line(stream, longest), start=1):
         line = _parsed(data, name, number)
         kind = line.get("type")
         if kind == "end":

@@ -22,6 +22,7 @@ from memento.ledger.scope_rows import Place
 from memento.status import having
 from memento.types import Kind, Trust
 from memento.upkeep.line_format import (
+    ANY_SIZE,
     SessionLine,
     ShareLine,
     measure,
@@ -47,7 +48,8 @@ waits."""
 BITE_BYTES = 1 << 20
 """Maximum number of bytes of the file written by one transaction, unless a single line has more."""
 MAX_LINE = 64 * 1024 * 1024
-"""Maximum length of a line that is read, bytes; a file with a longer one is not an export."""
+"""Maximum length of a line that is read, bytes, except of the caller's own file, where a memory
+with all its earlier states may be longer."""
 
 _GARBLED = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 """Errors from reading a line with wrong fields."""
@@ -74,6 +76,16 @@ class Terms:
     def is_own(self) -> bool:
         """Whether the file is the caller's own, which is imported unchanged."""
         return self.trust == Trust.USER
+
+    @property
+    def longest(self) -> int:
+        """Maximum length of a line in bytes; -1 for any."""
+        return longest_line(self.trust)
+
+
+def longest_line(trust: str) -> int:
+    """Return the maximum length of a line of a file with a trust class, in bytes; -1 for any."""
+    return -1 if trust == Trust.USER else MAX_LINE
 
 
 class Arrival(NamedTuple):
@@ -131,7 +143,7 @@ class Lines:
     def __iter__(self) -> Iterator[Item]:
         """Yield the content of the lines; an error names the line."""
         self._stream.seek(0)
-        for number, data in enumerate(each_line(self._stream), start=1):
+        for number, data in enumerate(each_line(self._stream, self._terms.longest), start=1):
             line = json.loads(data)
             if line["type"] not in KINDS:
                 continue
@@ -155,7 +167,7 @@ class Lines:
         if kind == "link":
             return _link(line)
         if kind == "event":
-            return _event(line, self._terms.limits) if own else None
+            return _event(line) if own else None
         found = _OTHERS[kind](line)
         if isinstance(found, ShareLine):  # what goes into another namespace is not shared by it
             own &= labels == parse_namespace(line["namespace"]) and labels != found.seen_by
@@ -165,12 +177,13 @@ class Lines:
         if line.get("damaged"):
             self.damaged.append(check.check_id(line["id"]))
             return None
-        row, document = read_row(line, self._terms.limits)
+        own = self._terms.is_own
+        row, document = read_row(line, None if own else self._terms.limits)
         if (labels, row.id) in self._ids:
             raise InvalidInput("id", f"{row.id!r} occurs twice")
         self._ids.add((labels, row.id))
-        if self._terms.is_own:
-            states = [read_state(state, row, self._terms.limits) for state in line["versions"]]
+        if own:
+            states = [read_state(state, row) for state in line["versions"]]
             vector = None if self._dim is None else _vector(line.get("vector"), self._dim)
             return Arrival(Entry(row=row, text=document, chosen_id=True), states, vector)
         if row.status not in TAKEN:
@@ -196,10 +209,11 @@ def _link(line: Mapping[str, Any]) -> Link:
     return Link(ends, check.short_name("relation", line["relation"]), _number(line["weight"]))
 
 
-def _event(line: Mapping[str, Any], limits: check.Limits) -> EventLine:
+def _event(line: Mapping[str, Any]) -> EventLine:
+    """Read an event of the caller's own file; its detail may have any size."""
     memory_id, detail = line["memory"], line["detail"]
     if detail is not None:
-        check.check_metadata(detail, limits)
+        check.check_metadata(detail, ANY_SIZE)
     if memory_id is not None:
         check.check_id(memory_id)
     elif isinstance(detail, dict):
@@ -253,9 +267,12 @@ def bites(items: Iterable[Item]) -> Iterator[list[Item]]:
         yield bite
 
 
-def each_line(stream: IO[bytes]) -> Iterator[bytes]:
-    """Yield the lines of an export from the present position of the stream."""
-    while data := stream.readline(MAX_LINE):
+def each_line(stream: IO[bytes], longest: int) -> Iterator[bytes]:
+    """Yield the lines of an export from the present position of the stream.
+
+    A line of more than ``longest`` bytes is cut; -1 for no limit.
+    """
+    while data := stream.readline(longest):
         yield data
 
 

@@ -1,4 +1,8 @@
-"""Encode each value of a memory in an export, and read it again, validated as by ``add``."""
+"""Encode each value of a memory in an export, and read it again, validated as by ``add``.
+
+Values of the caller's own file keep their size: a store holds longer ones than ``add`` accepts, for
+example where the mark of a secret is longer than the secret, and limits can be lowered later.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,8 @@ from typing import Any, NamedTuple, NoReturn
 from memento import check
 from memento.admit.draft import to_json
 from memento.base.clock import from_micros
-from memento.base.scopes import contains, parse_namespace, parse_scope
+from memento.base.plain import composed
+from memento.base.scopes import MAX_LABEL, contains, parse_namespace, parse_scope
 from memento.errors import InvalidInput
 from memento.ledger import session_rows
 from memento.ledger.contract import Transaction
@@ -28,6 +33,7 @@ from memento.ledger.rows import (
 )
 from memento.ledger.scope_rows import Place, Share
 from memento.ledger.session_rows import Begun, Noted
+from memento.messages import named
 from memento.text.words import Columns, cues
 from memento.types import Kind, Status, Tier, Trust
 from memento.write.session_marks import KINDS
@@ -38,6 +44,9 @@ FORMAT = 1
 """The version of the format that this code reads and writes."""
 OURS = "ours"
 """Field of a memory whose tier or importance memento chose, besides ``FIELDS``: which of them."""
+
+ANY_SIZE = check.Limits(check.MAX_INTEGER, check.MAX_INTEGER)
+"""The limits of values in the caller's own file."""
 
 MADE_HERE = {"docid", "ns", "rev", "words", "head_words", "cues", "checksum", "given"}
 FIELDS = tuple(field.name for field in fields(Row) if field.name not in MADE_HERE)
@@ -104,8 +113,11 @@ def spelt_moment(micros: int) -> str:
     return from_micros(micros).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def read_row(line: Mapping[str, Any], limits: check.Limits) -> tuple[Row, Columns]:
-    """Make a row from a line, validated as by ``add``; also the columns for full text."""
+def read_row(line: Mapping[str, Any], limits: check.Limits | None) -> tuple[Row, Columns]:
+    """Make a row from a line, validated as by ``add``; also the columns for full text.
+
+    Without ``limits``, for the caller's own file, values may have any size.
+    """
     values = {name: _read(name, line[name], limits) for name in FIELDS}
     values["id"] = check.check_id(values["id"])
     values["pinned"] |= _lock(line)
@@ -114,19 +126,22 @@ def read_row(line: Mapping[str, Any], limits: check.Limits) -> tuple[Row, Column
     return row, measure(row)
 
 
-def read_state(line: Mapping[str, Any], present: Row, limits: check.Limits) -> State:
-    """Make an earlier state of the memory ``present`` from a line."""
+def read_state(line: Mapping[str, Any], present: Row) -> State:
+    """Make an earlier state of the memory ``present`` from a line of the caller's own file."""
     columns = {
-        name: _read(name, line[name], limits) for name in ("version", "text", "status", "tier")
+        name: _read(name, line[name], None) for name in ("version", "text", "status", "tier")
     }
     until, reason = read_moment("until", line["until"]), check.short_name("reason", line["reason"])
     earlier = line["earlier"]
-    named = [name for name in earlier if name not in (LOCK, OURS)]
-    values = {name: _read(name, earlier[name], limits) for name in named}
-    values["given"] = _given(earlier)
+    columns |= {
+        name: _read(name, value, None)
+        for name, value in earlier.items()
+        if name not in (LOCK, OURS)
+    }
+    columns["given"] = _given(earlier)
     if LOCK in earlier:
-        values["pinned"] |= _lock(earlier)
-    past = replace(present, **columns, **values)
+        columns["pinned"] |= _lock(earlier)
+    past = replace(present, **columns)
     measure(past)
     return state_of(past, until, reason)
 
@@ -157,7 +172,7 @@ def _given(line: Mapping[str, Any]) -> int:
     return sum(bit for name, bit in _BITS_OF_GIVEN.items() if name not in ours)
 
 
-def _read(name: str, value: Any, limits: check.Limits) -> Any:
+def _read(name: str, value: Any, limits: check.Limits | None) -> Any:
     """Turn a value of the file into the value of the column, or refuse it."""
     if name not in FIELDS:
         raise InvalidInput(name, "is not a field of this format")
@@ -168,15 +183,23 @@ def _read(name: str, value: Any, limits: check.Limits) -> Any:
     if name in _MOMENTS:
         return read_moment(name, value)
     if name in _JSON and name != "metadata":
-        return to_json(check.names(name, value))
+        return to_json(_read_names(name, value, own=limits is None))
     return _read_plain(name, value, limits)
 
 
-def _read_plain(name: str, value: Any, limits: check.Limits) -> Any:
+def _read_names(name: str, value: Any, *, own: bool) -> Sequence[str]:
+    if own:
+        return check.names(name, value, most=check.MAX_INTEGER, items=check.MAX_INTEGER)
+    given = check.names(name, value)
+    return check.ids(name, given) if name == "source_parents" else given
+
+
+def _read_plain(name: str, value: Any, limits: check.Limits | None) -> Any:
+    sizes = limits or ANY_SIZE
     checks: dict[str, Callable[[], Any]] = {
-        "text": lambda: check.check_text(value, limits),
-        "metadata": lambda: check.check_metadata(value, limits),
-        "scope": lambda: parse_scope(value),
+        "text": lambda: check.check_text(value, sizes),
+        "metadata": lambda: check.check_metadata(value, sizes),
+        "scope": lambda: parse_scope(value, most=MAX_LABEL if limits else check.MAX_INTEGER),
         "pinned": lambda: int(check.check_flag(name, value)),
         "importance": lambda: check.check_share(name, value),
         "content_hash": lambda: bytes.fromhex(value),
@@ -186,9 +209,23 @@ def _read_plain(name: str, value: Any, limits: check.Limits) -> Any:
     if _TYPES[name].startswith("int"):
         whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53
         return value if whole else refuse(name, "must be a whole number, at least 0")
-    if not isinstance(value, str) or len(value) > check.MAX_URI:
-        refuse(name, f"must be a string of at most {check.MAX_URI} characters")
-    return check.storable(name, value)
+    if not isinstance(value, str):
+        refuse(name, "must be a string")
+    return composed(check.storable(name, value)) if limits is None else _read_name(name, value)
+
+
+def _read_name(name: str, value: str) -> str | None:
+    """Check a name of somebody else's file as ``add`` does, so that calls can name it."""
+    match name:
+        case "source_uri":
+            return check.short_name(name, value, most=check.MAX_URI)
+        case "superseded_by":
+            return check.check_id(value, name)
+        case "condition":
+            return check.optional_condition(name, value)
+        case "role":
+            return named(check.short_name(name, value))
+    return check.short_name(name, value)
 
 
 def refuse(name: str, problem: str) -> NoReturn:
@@ -214,7 +251,7 @@ def spelt_scope(one: Place) -> dict[str, Any]:
 
 
 def read_scope(line: Mapping[str, Any]) -> Place:
-    """Make a scope from a line; its namespace is set later."""
+    """Make a scope from a line of the caller's own file; its namespace is set later."""
     path, title, into = line["path"], line["title"], line["merged_into"]
     merged_at = line["merged_at"]
     if not isinstance(title, str) or (into is None) != (merged_at is None):
@@ -227,7 +264,7 @@ def read_scope(line: Mapping[str, Any]) -> Place:
         ns=0,
         path=path,
         title=check.short_name("title", title) if title else "",
-        aliases=to_json([*check.names("aliases", line["aliases"])]),
+        aliases=to_json(_read_names("aliases", line["aliases"], own=True)),
         created_at=read_moment("created_at", line["created_at"]),
         merged_at=_moment("merged_at", merged_at),
         merged_into=into,
@@ -294,7 +331,7 @@ def _part(name: str, value: Any) -> Any:
     if name == "kind":
         return value if value in KINDS else refuse(name, f"is not one of: {', '.join(KINDS)}")
     if name in ("files", "data"):
-        return json.loads(check.check_metadata(value, check.Limits()))
+        return json.loads(check.check_metadata(value, ANY_SIZE))
     if name in ("goal", "note"):
         return _text(name, value)
     if not isinstance(value, list):

@@ -1,25 +1,31 @@
 """Move a store: copy all of it into another one, of whatever engine, and compare the two.
 
-The copy is an export in one file and its import. The file is removed at the end; a move that finds
-it continues the interrupted one. The store that is moved stays as it is.
+The copy is an export in one file and its import. The file is removed at the end. A move that finds
+it continues the interrupted one, unless the store was changed since: then the file is removed, as
+it may hold what was erased. The store that is moved stays as it is.
 """
 
 from __future__ import annotations
 
+import json
 from contextlib import closing
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, cast
 
-from memento.errors import InvalidInput, StoreError
+from memento.base import layout
+from memento.errors import ArchiveDamaged, IdConflict, InvalidInput, LockedMemory, StoreError
 from memento.ledger import namespaces
 from memento.ledger.contract import Ledger
 from memento.ledger.opening import open_ledger
 from memento.protocols import Progress
 from memento.upkeep.export import Exported, export
-from memento.upkeep.import_ import Sessions, import_from
+from memento.upkeep.import_ import Imported, Sessions, import_from
 from memento.upkeep.import_lines import Terms
+
+_REFUSED = (InvalidInput, IdConflict, LockedMemory, ArchiveDamaged)
+"""Errors of an import that come again whenever it is repeated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +55,12 @@ def move(ledger: Ledger, to: str | Path, *, terms: Terms, progress: Progress | N
         if target.root == ledger.root:
             raise InvalidInput("to", "is this store")
         file = _file(ledger, target)
+        if file.exists() and _said_by(file) != _read(ledger, terms.now)[1]:
+            file.unlink()
         if not file.exists():
-            if target.read(namespaces.every):
-                raise InvalidInput("to", "already contains memories; specify an empty store")
+            _refuse_if_used(target)
             export(ledger, file, only=None, now=terms.now, with_vectors=True, overwrite=False)
-        nothing: Sessions = {}  # no ring of this process is open there
-        done = import_from(
-            target,
-            file,
-            into=None,
-            embedder=lambda: None,
-            terms=terms,
-            sessions=nothing,
-            progress=progress,
-        )
+        done = _taken(target, file, terms, progress)
         (here, said), (there, copied) = (_read(one, terms.now) for one in (ledger, target))
         file.unlink()
         if said != copied:
@@ -77,10 +75,49 @@ def move(ledger: Ledger, to: str | Path, *, terms: Terms, progress: Progress | N
         return Moved(*kept, done.vectors, said)
 
 
+def _refuse_if_used(target: Ledger) -> None:
+    if target.read(namespaces.every):
+        problem = "already contains memories, perhaps of a move that was interrupted before this"
+        raise InvalidInput("to", f"{problem} store was changed; specify an empty store")
+
+
+def _taken(target: Ledger, file: Path, terms: Terms, progress: Progress | None) -> Imported:
+    """Import the file of a move; it stays only if the import was interrupted, not refused."""
+    nothing: Sessions = {}  # no ring of this process is open there
+    try:
+        return import_from(
+            target,
+            file,
+            into=None,
+            embedder=lambda: None,
+            terms=terms,
+            sessions=nothing,
+            progress=progress,
+        )
+    except _REFUSED:
+        file.unlink()
+        raise
+
+
 def _file(ledger: Ledger, target: Ledger) -> Path:
     """Return the file of a move, beside the store: the same for the same two stores."""
     both = sha256(f"{ledger.root}\0{target.root}".encode()).hexdigest()[:8]
-    return ledger.root.with_name(f"{ledger.root.name}.moving-{both}.jsonl")
+    root = ledger.root.resolve()
+    return root.with_name(f"{root.name}{layout.MOVING}{both}.jsonl")
+
+
+def _said_by(file: Path) -> str:
+    """Return the digest of the lines of a move's file, as ``_read`` does of those of a store."""
+    lines = _Digest()
+    with file.open("rb") as stream:
+        for data in stream:
+            try:
+                line = json.loads(data)
+                line.pop("vector", None)
+            except (ValueError, AttributeError):  # modified: it is not what a store says
+                return ""
+            lines.write(f"{json.dumps(line, ensure_ascii=False)}\n".encode())
+    return lines.said
 
 
 def _read(ledger: Ledger, now: int) -> tuple[Exported, str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from memento.base.clock import from_micros
 from memento.base.lazy import later
-from memento.check import check_count, check_flag, check_id, check_moment, check_text
+from memento.check import check_count, check_flag, check_id, check_moment, check_text, short_name
 from memento.errors import InvalidInput, NothingToUndo
 from memento.ledger import changes as sql
 from memento.ledger import links, memories, past, slot_rows, usage_events
@@ -234,7 +234,7 @@ class Changes(Part):
             InvalidInput: If an argument is invalid.
             StoreUnusable: If a value is damaged.
         """
-        name, where = check_id(key_or_id, "key_or_id"), self._view.present_scope(scope)
+        name, where = _key_or_id(key_or_id), self._view.present_scope(scope)
         now = self._view.engine.now()
 
         def job(session: Transaction, ns: int) -> list[Row]:
@@ -388,3 +388,10 @@ def _change(session: Transaction, one: Recorded, told: Sequence[str]) -> Change:
 def shown_number(key: int | None) -> int | None:
     """Return the number of a change, if there is one."""
     return None if key is None else sql.number_of(key)
+
+
+def _key_or_id(value: object) -> str:
+    """Accept a key, as ``add`` does, or an id; both are strings."""
+    return (
+        short_name("key_or_id", value) if isinstance(value, str) else check_id(value, "key_or_id")
+    )

@@ -41,6 +41,7 @@ from memento.ingest.survey import Survey
 from memento.ledger import copies, links, memories
 from memento.ledger.contract import Transaction
 from memento.ledger.filters import filters_of
+from memento.ledger.parts import PART
 from memento.ledger.rows import PINNED, Row, mapping_in, sound, to_memory
 from memento.protocols import Progress
 from memento.status import having
@@ -58,7 +59,7 @@ from memento.types import (
     TrustName,
 )
 from memento.verbs.ingesting import Ingested, ingest
-from memento.views import PART, Part, View, id_of_content
+from memento.views import Part, View, id_of_content
 from memento.write import change, locks
 from memento.write.steps import Run
 

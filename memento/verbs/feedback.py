@@ -95,8 +95,8 @@ class Feedback(Part):
         Args:
             target: A memory id, a ``Hit``, a list of up to 100 of these, or a whole ``Retrieval``.
                 If a whole ``Retrieval`` was useful, its first three hits count as used; otherwise,
-                its first five hits count as ignored. Hits that have since been hidden or erased are
-                skipped.
+                its first five hits count as ignored. Shared hits are skipped, and those that have
+                since been hidden or erased.
             useful: True for ``used``, False for ``ignored``. Pass either ``useful`` or ``verdict``.
             verdict: ``used``, ``confirmed`` (it is right), ``ignored``, ``wrong`` or ``harmful``.
             source: Trust class of the rater.
@@ -137,7 +137,8 @@ class Feedback(Part):
 
         A hit counts as used if the answer repeats at least half of the words that distinguish it
         from the other hits, and at least two words or one number, identifier or name. If any hit
-        was used, the unused hits among the first five count as ignored.
+        was used, the unused hits among the first five count as ignored. Shared hits are compared
+        too, but not rated.
 
         Args:
             retrieval: The result of ``retrieve`` that was shown to the model.
@@ -154,14 +155,16 @@ class Feedback(Part):
             if not isinstance(value, kind):
                 raise InvalidInput(name, f"must be a {kind.__name__}, not {type_name(value)}")
         who = member(Trust, "source", source)
-        hits = [self._own(hit) for hit in retrieval][:MAX_TARGETS]
+        hits = [hit if hit.shared else self._own(hit) for hit in retrieval][:MAX_TARGETS]
         used = cited(retrieval.query, answer, [hit.text for hit in hits])
         if not any(used):
             return ()
         first = SHOWN_FIRST
         most = learnt_weights.MOST_BESIDE
         others = tuple(
-            hit.id for hit, rests in zip(hits[:most], used[:most], strict=True) if not rests
+            hit.id
+            for hit, rests in zip(hits[:most], used[:most], strict=True)
+            if not rests and not hit.shared
         )
         lessons = _lessons(hits)
         given = [
@@ -169,10 +172,12 @@ class Feedback(Part):
             if rests
             else Verdict(hit.id, Event.IGNORED, who, rank)
             for rank, (hit, rests) in enumerate(zip(hits, used, strict=True), start=1)
-            if rests or rank <= first
+            if (rests or rank <= first) and not hit.shared
         ]
         self._give(given, lenient=True)
-        return tuple(hit.id for hit, rests in zip(hits, used, strict=True) if rests)
+        return tuple(
+            hit.id for hit, rests in zip(hits, used, strict=True) if rests and not hit.shared
+        )
 
     def retract(self, *, event: int | None = None, source: Trust | str | None = None) -> int:
         """Retract verdicts so they no longer have any effect.
@@ -301,7 +306,8 @@ class Feedback(Part):
             return [
                 (self._own(hit).id, rank)
                 for rank, hit in enumerate(target, start=1)
-                if (eligibility(rank) >= LEAST_SHARE if kind == Event.USED else rank <= first)
+                if not hit.shared
+                and (eligibility(rank) >= LEAST_SHARE if kind == Event.USED else rank <= first)
             ]
         several = [target] if isinstance(target, str | Hit) else target
         if not isinstance(several, Sequence) or len(several) > MAX_TARGETS:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Unpack
 
 from memento.base import blocks
-from memento.base.clock import DAY, day_in, from_micros, to_micros
+from memento.base.clock import DAY, day_in, from_micros, in_zone, to_micros
 from memento.base.scopes import ancestors, contains
 from memento.check import (
     MAX_K,
@@ -420,10 +420,10 @@ class Rules(Part):
         return items
 
     def _is_over(self, row: Row, now: int) -> bool:
-        """Return whether the last day of what was to happen has passed; a thing to do stays."""
+        """Return whether what was to happen is past, or what was to begin began; to-dos stay."""
         if row.signal != Signal.PLAN or row.due_at is None or row.due_at >= now:
             return False
-        said_at = from_micros(row.occurred_at).astimezone(self._view.engine.config.zone)
+        said_at = in_zone(self._view.engine.config.zone, from_micros(row.occurred_at))
         over = _end_of(row.text, said_at)
         return over is None or to_micros(over) <= now
 
@@ -488,6 +488,7 @@ class Rules(Part):
             ids=asked.ids,
             cut=self._view.cut_for(found, budget=True),
             zone=self._view.engine.config.zone,
+            query=asked.message,
             against=self._view.contradicted(found),
         )
         if made.shown:

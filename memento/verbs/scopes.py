@@ -264,8 +264,9 @@ class Scopes(Part):
             Number of memories that this call moved, regardless of their status.
 
         Raises:
-            InvalidInput: If ``dst`` is inside ``src``, ``src`` was merged before, or ``dst`` is
-                shared with a namespace that does not see ``src``.
+            InvalidInput: If ``dst`` is inside ``src``, ``src`` was merged before, ``dst`` is
+                shared with a namespace that does not see ``src``, or the path of a memory would
+                become too long.
             LockedMemory: If the user locked one of the memories; nothing is moved.
             StoreError: If the write fails.
         """

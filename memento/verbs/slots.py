@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count, islice
 from time import monotonic
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
@@ -150,20 +152,8 @@ class Slots(Part):
         if (ns := self._view.ns) is not None:
             self._view.engine.background.statements.compare(ns, monotonic() + _PATIENCE)
 
-        def read(session: Transaction, ns: int) -> list[tuple[Row, Row, str]]:
-            pairs = links.newest(session, ns, relations, most)
-            rows = memories.by_docids(
-                session, ns, sorted({docid for src, dst, _ in pairs for docid in (src, dst)})
-            )
-            return [
-                (rows[src], rows[dst], name)
-                for src, dst, name in pairs
-                if {src, dst} <= rows.keys()
-            ]
-
-        found, now = (self._view.ask(read) or []), self._view.engine.now()
-        if status == "open":
-            found = [one for one in found if _is_open(one[0], now) and _is_open(one[1], now)]
+        now = self._view.engine.now() if status == "open" else None
+        found = self._view.ask(lambda c, ns: [*islice(_pairs(c, ns, relations, now), most)]) or []
         return [self._conflict(one, other, name) for one, other, name in found]
 
     def _conflict(self, one: Row, other: Row, relation: str) -> Conflict:
@@ -205,6 +195,27 @@ class Slots(Part):
 def slot_of(view: View, key: str, scope: str) -> tuple[str, str]:
     """Accept the key and the scope of a slot."""
     return short_name("key", key), view.present_scope(scope)
+
+
+_PAGE = 512
+"""Number of links that are read at once."""
+
+
+def _pairs(
+    session: Transaction, ns: int, relations: Sequence[str], open_at: int | None
+) -> Iterator[tuple[Row, Row, str]]:
+    """Yield linked pairs, newest first; with ``open_at``, only those that both hold then."""
+    for start in count(step=_PAGE):
+        found = links.newest(session, ns, relations, _PAGE, skipped=start)
+        docids = sorted({docid for src, dst, _ in found for docid in (src, dst)})
+        rows = memories.by_docids(session, ns, docids)
+        for src, dst, name in found:
+            pair = [rows[docid] for docid in (src, dst) if docid in rows]
+            closed = open_at is not None and not all(_is_open(one, open_at) for one in pair)
+            if len(pair) == 2 and not closed:  # noqa: PLR2004 - both are stored
+                yield pair[0], pair[1], name
+        if len(found) < _PAGE:
+            return
 
 
 def _is_open(row: Row, now: int) -> bool:

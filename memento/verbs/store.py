@@ -213,13 +213,14 @@ class Store(Part):
 
         Memories keep their ids, times and order. Memories already in the store are not changed, so
         importing twice adds nothing. If two active memories fill the same slot, the one that became
-        valid later supersedes the other.
+        valid later supersedes the other, or the locked one the unlocked one. If both are locked,
+        the imported one is stored without its key, and the two are linked as contradicting.
 
         By default, a file is treated as someone else's, and its memories are checked as by ``add``:
         none is trusted more than the file, untrusted memories are quarantined, secrets are removed,
         and none is imported as a rule or pinned. Earlier states, events, vectors, and superseded
         and forgotten memories are not imported. With ``trust="user"``, the file is treated as your
-        own, and everything is imported unchanged.
+        own, and everything is imported unchanged, even if it is larger than ``Config.limits``.
 
         Args:
             source: Name of a file, or an open text or binary stream.
@@ -252,14 +253,17 @@ class Store(Part):
         every namespace, everything that ``export`` writes is copied, along with the current
         embedder's vectors. Settings and tokens in the store folder are not copied. This store is
         not changed; use the other store from then on. If the call is interrupted, repeat it to
-        continue where it stopped.
+        continue where it stopped; its file ``NAME.moving-….jsonl``, next to the store's folder,
+        holds all memories until then. If this store was changed in the meantime, empty the other
+        store first.
 
         Args:
             to: Folder of the other store, or ``postgresql://…``.
             progress: As in ``import_from``.
 
         Raises:
-            InvalidInput: If the other store contains memories, or is this store.
+            InvalidInput: If the other store contains memories, except of an interrupted move of
+                this store as it still is, or is this store.
             StoreError: If a store cannot be read or written, or if the two stores differ, for
                 example because this store was changed in the meantime.
         """
@@ -387,7 +391,7 @@ class Store(Part):
         is removed and rebuilt in the background. To hide memories reversibly, use ``forget``.
 
         Args:
-            ids: One id or several.
+            ids: One id or several. That of the first part of a long turn includes the other parts.
             source: Instead of ids: erase all memories whose ``source.uri`` is this address. Secrets
                 in the address can be included or left out.
             session: Instead of ids: erase all memories from this session.
@@ -487,7 +491,8 @@ class Store(Part):
             expires_in: Time to live from now; None for no expiry.
 
         Returns:
-            Ids of the changed memories. Memories that are hidden or have expired are not changed.
+            Ids of the changed memories, each once. Memories that are hidden or have expired are not
+            changed.
 
         Raises:
             NotFound: If one of the ids is not in this namespace; nothing is changed.
@@ -495,7 +500,8 @@ class Store(Part):
             InvalidInput: If ``ids`` is None, or ``expires_in`` is not a valid duration.
         """
         now = self._view.engine.now()
-        named = [check_id(one, "ids") for one in several("ids", ids, most=MAX_IDS)]
+        asked = several("ids", ids, most=MAX_IDS)
+        named = [*dict.fromkeys(check_id(one, "ids") for one in asked)]
         if not named:
             raise InvalidInput("ids", "must contain at least one id")
         self._view.known_namespace(named[0])

@@ -19,7 +19,7 @@ from memento.base.scopes import parse_scope
 from memento.config import Config
 from memento.errors import InvalidInput, UntrustedSource
 from memento.ledger import changes as recorded
-from memento.ledger import memories, quotes
+from memento.ledger import memories, parts, quotes
 from memento.ledger.contract import Transaction, Work
 from memento.ledger.predicate import Filters
 from memento.ledger.replays import RESERVED, TURN
@@ -242,6 +242,20 @@ def forget(work: Work, memory_id: str, author: str = Trust.USER) -> Row:
     locks.guard([row])
     check_author(row, author, work.rules.untrusted)
     return hide(work, row, Reason.FORGOTTEN)
+
+
+def forget_turn(work: Work, memory_id: str, author: str) -> list[Row]:
+    """Hide a memory, and the later parts of a turn by its first part; the first one comes first."""
+    others = parts.later_parts(work.db, work.ns, [memory_id])
+    return [forget(work, one, author) for one in (memory_id, *others.values())]
+
+
+def restore_turn(work: Work, memory_id: str) -> list[Row]:
+    """Restore a memory, and the forgotten later parts of a turn; the first one comes first."""
+    first = restore(work, memory_id)
+    others = memories.by_docids(work.db, work.ns, parts.later_parts(work.db, work.ns, [memory_id]))
+    hidden = [row for _, row in sorted(others.items()) if row.status == Status.FORGOTTEN]
+    return [first, *(restore(work, row.id) for row in hidden)]
 
 
 def to_forget(connection: Transaction, ns: int, filters: Filters) -> list[int]:

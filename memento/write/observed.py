@@ -15,6 +15,9 @@ The first that applies (see `judge`):
 5. Anything else is new. Earlier statements about the same thing stay, and both are shown with
    their dates, see ``retrieve.order``.
 
+Of several users of a namespace, told apart by ``actor``, each has slots of their own (`slot_of`).
+A correction that leans back keeps the words of what it replaces.
+
 `judge` writes nothing, so that a dry run can use it; `take` writes.
 """
 
@@ -22,18 +25,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 
-from memento.admit.draft import Entry
+from memento.admit.draft import Entry, to_json
 from memento.admit.novelty import Novelty
+from memento.check import MAX_ITEMS
 from memento.ledger import changes, memories, slot_rows
 from memento.ledger.contract import Work
-from memento.ledger.rows import LOCKS, Row, content_hash, is_sound
+from memento.ledger.rows import LOCKS, Row, content_hash, is_sound, strings_in
 from memento.observe.derive import Lesson
 from memento.observe.ended import retracts
 from memento.observe.nouns import KIN
 from memento.observe.personal import is_told
 from memento.observe.signals import Signal
-from memento.observe.slots import Slot, may_tell, slot_under, slots_under, told
+from memento.observe.slots import Slot, may_tell, slot_under, slots_under, slug, told
+from memento.observe.wording import after, leans_back
 from memento.text.opposed import adds_nothing, opposed, repeats
 from memento.text.words import words
 from memento.types import Event, Kind, Trust
@@ -44,6 +50,11 @@ from memento.write.steps import FOUND, SLOT_HOLDING, holds, log_event
 LEARNABLE = frozenset(Kind) - {Kind.EPISODE, Kind.QUESTION, Kind.ARTICLE}
 """Kinds that a statement may repeat, replace or contradict; turns and summaries are left alone."""
 _SELF = frozenset({"i", "im", "ive", "me", "my", "mine", "myself", "we", "us", "our"})
+_ONESELF = _SELF - {"we", "us", "our"}
+_PERSONAL = ("user/", "style/")
+"""Slots of one person, not of a project."""
+_BY = "@by-"
+"""Before the name of a user whose slot it is, if another user fills that without a name."""
 _USUAL = (Signal.IDENTITY, Signal.PREFERENCE, Signal.RULE, Signal.FACT)
 """Signals to try for a memory that has none."""
 _NOVELTY = Novelty()
@@ -71,21 +82,31 @@ class Verdict:
     unplaced: bool = False
 
 
-def judge(work: Work, lesson: Lesson, others: Iterable[str], *, at: int) -> Verdict:
+def judge(
+    work: Work, lesson: Lesson, others: Iterable[str], *, at: int, actor: str | None = None
+) -> Verdict:
     """Decide what a lesson does to the stored memories. Writes nothing.
+
+    Of several users of a namespace, each has slots of their own, and none takes back what another
+    says of themselves; see `slot_of`.
 
     Args:
         work: The transaction.
         lesson: The lesson.
         others: Ids of memories that may be about the same, the nearest first.
         at: When it holds from, microseconds: it ends nothing that began later.
+        actor: Name of the user, or None.
     """
-    rows = [row for row in _candidates(work, others) if row.scope == lesson.scope]
-    key = None if lesson.slot is None else lesson.slot.key
+    rows = [
+        row
+        for row in _candidates(work, others)
+        if row.scope == lesson.scope and not _is_anothers(row, actor)
+    ]
+    key = None if lesson.slot is None else slot_of(work, lesson.slot.key, lesson.scope, actor)
     if lesson.slot is not None and key is not None:
         holder = slot_rows.holder_of(work.db, work.ns, (key, lesson.scope))
         if holder is None or not _is_open(work, holder):
-            return _without_slot(work, lesson, rows, key, at)
+            return _without_slot(work, lesson, rows, key, at, actor)
         held = _slot_in(holder)
         same = held is not None and held.value == lesson.slot.value
         known = same and adds_nothing(lesson.text, holder.text)
@@ -101,7 +122,36 @@ def judge(work: Work, lesson: Lesson, others: Iterable[str], *, at: int) -> Verd
             if holder.valid_from <= at:
                 return Verdict(displaces=holder, key=key)
         rows = [holder, *(row for row in rows if row.docid != holder.docid)]
-    return _without_slot(work, lesson, rows, None, at)
+    return _without_slot(work, lesson, rows, None, at, actor)
+
+
+def slot_of(work: Work, key: str, scope: str, actor: str | None) -> str:
+    """Return the slot of a user: one of their own if another user fills that of the key.
+
+    Args:
+        work: The transaction.
+        key: The slot that a statement or a request names.
+        scope: Its scope.
+        actor: Name of the user, or None.
+    """
+    if actor is None or not key.startswith(_PERSONAL):
+        return key
+    name = slug(actor)
+    if name != actor.casefold():  # two names may be spelled alike
+        name += blake2b(actor.encode(errors="surrogatepass"), digest_size=4).hexdigest()
+    own = f"{key}{_BY}{name}"
+    if slot_rows.holder_of(work.db, work.ns, (own, scope)) is not None:
+        return own
+    holder = slot_rows.holder_of(work.db, work.ns, (key, scope))
+    return own if holder is not None and holder.actor not in (None, actor) else key
+
+
+def _is_anothers(row: Row, actor: str | None) -> bool:
+    """Return whether another user of the namespace speaks of themselves in a memory."""
+    if None in (row.actor, actor) or row.actor == actor:
+        return False
+    personal = row.key is not None and row.key.startswith(_PERSONAL)
+    return personal or not _ONESELF.isdisjoint(words(row.text))
 
 
 def _candidates(work: Work, ids: Iterable[str]) -> list[Row]:
@@ -135,12 +185,13 @@ def _slot_in(row: Row) -> Slot | None:
     signals = [Signal(row.signal)] if row.signal in tuple(Signal) else _USUAL
     facts = told(row.text) if row.key and row.key.startswith("user/") else ()
     known = slots_under(row.text, signals, row.condition, facts)
-    return next((one for one in known if one.key == row.key), None)
+    key = (row.key or "").partition(_BY)[0]
+    return next((one for one in known if one.key == key), None)
 
 
 def _tells_end(holder: Row) -> bool:
     """Return whether a holder says that the value of its slot ended, as the reader tells."""
-    key = holder.key or ""
+    key = (holder.key or "").partition(_BY)[0]
     return key.startswith("user/") and any(
         one.ended and is_told(one) and key == f"user/{one.slot}" for one in told(holder.text)
     )
@@ -153,12 +204,12 @@ def value_of(row: Row) -> str | None:
     return None if slot is None else slot.value
 
 
-def _ended_by(work: Work, lesson: Lesson, at: int) -> Row | None:
+def _ended_by(work: Work, lesson: Lesson, at: int, actor: str | None) -> Row | None:
     """Return the holder of the user's slot whose value a lesson ends."""
     if lesson.ended is None:
         return None
-    place = f"user/{lesson.ended.slot}", lesson.scope
-    holder = slot_rows.holder_of(work.db, work.ns, place)
+    key = slot_of(work, f"user/{lesson.ended.slot}", lesson.scope, actor)
+    holder = slot_rows.holder_of(work.db, work.ns, (key, lesson.scope))
     if holder is None or not _is_open(work, holder) or holder.pinned & LOCKS:
         return None
     if holder.valid_from > at or not _may_end(lesson, holder):
@@ -174,13 +225,19 @@ def _may_end(lesson: Lesson, row: Row) -> bool:
     """
     said = lesson.candidate.span.text
     about = "" if lesson.slot is None else lesson.slot.key
-    other = about.removeprefix("user/") in KIN and row.key not in (None, about, "user/partner")
+    key = None if row.key is None else row.key.partition(_BY)[0]
+    other = about.removeprefix("user/") in KIN and key not in (None, about, "user/partner")
     named = [word for word in words(said) if word in _SELF]
-    return (not other or len(named) > 1) and (row.key is None or may_tell(said, row.key))
+    return (not other or len(named) > 1) and (key is None or may_tell(said, key))
 
 
 def _without_slot(
-    work: Work, lesson: Lesson, rows: Sequence[Row], key: str | None, at: int
+    work: Work,
+    lesson: Lesson,
+    rows: Sequence[Row],
+    key: str | None,
+    at: int,
+    actor: str | None,
 ) -> Verdict:
     """Compare a lesson with the memories that may be about the same."""
     same = next((row for row in rows if _says_the_same(row, lesson)), None)
@@ -198,7 +255,7 @@ def _without_slot(
     ]
     if len(ended) == 1 and not ended[0].pinned & LOCKS:
         return Verdict(replaces=ended[0], key=key or ended[0].key)
-    if (over := _ended_by(work, lesson, at)) is not None:
+    if (over := _ended_by(work, lesson, at, actor)) is not None:
         return Verdict(displaces=over, key=key or over.key)
     against = tuple(row for row in rows if _excludes(row, lesson))
     return Verdict(
@@ -241,6 +298,8 @@ def take(work: Work, lesson: Lesson, entry: Entry, verdict: Verdict) -> Row:
         return row
     if verdict.key != entry.row.key:
         entry.rekey(verdict.key)
+    if verdict.replaces is not None and _leans_on(lesson, verdict.replaces):
+        _add_what_it_corrects(entry, verdict.replaces)
     entry.by = Trust.USER  # the speaker, whomever they quote
     if verdict.displaces is not None:
         slots.rekey(work, memories.by_id(work.db, work.ns, verdict.displaces.id), None)
@@ -257,6 +316,23 @@ def take(work: Work, lesson: Lesson, entry: Entry, verdict: Verdict) -> Row:
     if lesson.signal is Signal.CORRECTION:
         log_event(work, row, Event.CORRECTED)
     return row
+
+
+def _leans_on(lesson: Lesson, old: Row) -> bool:
+    """Return whether a correction names what it is about only by the memory that it replaces."""
+    bare = lesson.slot is None and not lesson.quotes and old.trust == Trust.USER
+    return bare and lesson.signal is Signal.CORRECTION and leans_back(lesson.text)
+
+
+def _add_what_it_corrects(entry: Entry, old: Row) -> None:
+    """Add to a correction the words of what it replaces, so that a later one finds them in it."""
+    text = after(entry.row.text, old.text)
+    if text == entry.row.text:
+        return
+    parents = [*strings_in(entry.row.source_parents), *strings_in(old.source_parents)]
+    entry.row.source_parents = to_json([*dict.fromkeys(parents)][:MAX_ITEMS])
+    entry.reword(text)
+    identify(entry)
 
 
 def identify(entry: Entry) -> None:

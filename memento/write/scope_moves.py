@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from memento.admit.draft import to_json
-from memento.base.scopes import ancestors, contains, folded, resolved
-from memento.check import shown
+from memento.base.scopes import MAX_LABEL, ancestors, contains, folded, resolved
+from memento.check import MAX_ITEMS, shown
 from memento.errors import InvalidInput
 from memento.ledger import changes as recorded
 from memento.ledger import memories, past, slot_rows
@@ -41,6 +41,8 @@ def define(work: Work, path: str, title: str, aliases: Sequence[str]) -> Place:
             raise InvalidInput("aliases", f"{alias!r:.60} is an alias of the scope {other!r:.60}")
     place = rows.find(work.db, work.ns, path) or _new(work, path)
     names = dict.fromkeys((*rows.names_of(place), *aliases))
+    if len(names) > max(MAX_ITEMS, len(rows.names_of(place))):  # older stores may have more
+        raise InvalidInput("aliases", f"would be {len(names)} in total; the limit is {MAX_ITEMS}")
     made = replace(place, title=title or place.title, aliases=to_json([*names]))
     rows.put(work.db, made)
     return made
@@ -93,7 +95,18 @@ def begin_merge(work: Work, src: str, dst: str) -> None:
     if _widens(work.db, work.ns, src, where):  # others would see more than now
         problem = f"{shown(where)} is shared with others, and {shown(src)} is not; unshare it first"
         raise InvalidInput("dst", problem)
-    rows.put(work.db, replace(place, merged_at=place.merged_at or work.now, merged_into=where))
+    made = replace(place, merged_at=place.merged_at or work.now, merged_into=where)
+    _refuse_too_long(work, made)
+    rows.put(work.db, made)
+
+
+def _refuse_too_long(work: Work, place: Place) -> None:
+    """Refuse a merge that would give a memory a path that no call could name."""
+    paths = [one for one in rows.used(work.db, work.ns) if contains(place.path, one)]
+    longest = max(paths, key=len, default=place.path)
+    if len(moved_to(place, longest)) > MAX_LABEL:
+        problem = f"would give {shown(longest)} a path of more than {MAX_LABEL} characters"
+        raise InvalidInput("dst", problem)
 
 
 def _widens(db: Transaction, ns: int, src: str, dst: str) -> bool:

@@ -16,7 +16,8 @@ change              who holds the slot afterwards
 ``revert``          a copy of the value before, which begins now
 ``promote``         the memory that moved to the wider scope
 ``merge_scopes``    the value that began later, or the only one
-import              the one that the user locked, or the value that holds from later on
+import              the one that the user locked, or the value that holds from later on; of two that
+                    the user locked, the one that was here
 ==================  ================================================================================
 
 A memory never ends or shortens a value that is trusted more than its author (`Trust.outranks`): it
@@ -281,10 +282,17 @@ def hold_again(work: Work, row: Row) -> None:
 def settle(work: Work, ids: Iterable[str]) -> None:
     """Give each slot that imported memories claim to a locked value, else to the later one.
 
-    Imported former values end where the next value of the slot begins.
+    As a lock forbids to replace a value, of two locked ones the imported one loses its key, and the
+    two are linked as contradicting. Imported former values end where the next value of the slot
+    begins.
     """
     for memory_id in ids:
         row = memories.by_id(work.db, work.ns, memory_id)
+        rival = slot_rows.holder(work.db, row) if _claims_locked(row) else None
+        if rival is not None and locks.is_locked(rival):
+            rekey(work, row, None)
+            oppose(work, row, rival)
+            continue
         contend(work, row, wins=partial(_is_later, work, row))
         fit(work, row)
 
@@ -379,9 +387,13 @@ def _shorten(work: Work, row: Row, ends: int) -> None:
     alter(work, row, {"valid_until": ends}, Reason.SUPERSEDED)
 
 
+def _claims_locked(row: Row) -> bool:
+    return row.key is not None and row.status in SLOT_HOLDING and locks.is_locked(row)
+
+
 def _is_later(work: Work, row: Row, holder: Row | None) -> bool:
     if holder is None:
-        return slot_rows.value_after(work.db, row, until=work.now) is None
+        return locks.is_locked(row) or slot_rows.value_after(work.db, row, until=work.now) is None
     if locks.is_locked(row) != locks.is_locked(holder):
         return locks.is_locked(row)
     return _rank(row, work.now) > _rank(holder, work.now)

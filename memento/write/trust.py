@@ -24,7 +24,7 @@ from typing import Any
 
 from memento.admit.draft import Entry
 from memento.errors import ChangedSince, InvalidInput, UntrustedSource
-from memento.ledger import changes, links, memories, past
+from memento.ledger import changes, links, memories, past, reviews
 from memento.ledger.contract import Transaction, Work
 from memento.ledger.rows import Row, is_changed_state, is_sound, sound, strings_in, to_memory
 from memento.types import Event, Kind, Memory, Reason, Status, Trust
@@ -59,6 +59,8 @@ def judge(work: Work, entries: Sequence[Entry], *, replace: bool = False) -> Non
             entry.row.status = Status.QUARANTINED.value
     if derived:
         _inherit_all(work, entries, derived, replace=replace)
+    if waiting := [entry.row for entry in entries if entry.row.status == Status.QUARANTINED]:
+        _number_anew(work, waiting)
     for at, entry in enumerate(entries):
         row = entry.row
         try:
@@ -67,6 +69,14 @@ def judge(work: Work, entries: Sequence[Entry], *, replace: bool = False) -> Non
             raise (error if len(entries) == 1 else error.within(f"items[{at}]")) from None
         if row.status == Status.QUARANTINED or row.source_parents != "[]":
             row.seal()
+
+
+def _number_anew(work: Work, rows: Sequence[Row]) -> None:
+    """Let the versions of new memories begin after those that a person read under the same id."""
+    known = reviews.known(work.db, work.ns, {row.id for row in rows})
+    for row in rows if known else ():
+        if row.id in known:
+            row.version = memories.next_rev(work.db, work.ns)
 
 
 def judge_again(

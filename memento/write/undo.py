@@ -371,6 +371,8 @@ def _set_back(work: Work, row: Row, target: Row, number: int) -> None:
     session = work.db
     wanted = {name: getattr(target, name) for name in _SET_BACK}
     values = {name: value for name, value in wanted.items() if getattr(row, name) != value}
+    if "version" in values:  # no number stands for two texts: people approve a text by it
+        values["version"] = row.version + 1
     if Reason.FOLDED in changes.reasons(session, number, row.docid):
         merge.unfolded(work, row)
     locked, index = lock_of(row.pinned), _operation(target, values)

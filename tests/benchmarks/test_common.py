@@ -1,5 +1,7 @@
 """Figures, tables and counts of the benchmark scripts."""
 
+import json
+
 import common
 import fsyncs
 import pytest
@@ -52,3 +54,28 @@ def test_rounds_take_turns():
     )
     assert ratio == 1.5
     assert order == ["theirs", "ours", "ours", "theirs"]
+
+
+def test_a_group_that_fails_hides_no_other(monkeypatch, capsys, tmp_path):
+    """Each is printed when it is done, with what it measured before it failed."""
+    printed = []
+
+    def breaks():
+        yield Figure("what came first", 1)
+        raise RuntimeError("no second")
+
+    def after():
+        printed.append(capsys.readouterr())
+        yield Figure("what came after", 2)
+
+    monkeypatch.setattr(speed, "GROUPS", {"breaking": breaks, "whole": after})
+    out = tmp_path / "out.json"
+    assert speed.main(["--json", str(out)]) == 1
+    assert "what came first" in printed[0].out
+    assert "RuntimeError: no second" in printed[0].err
+    last = capsys.readouterr().out
+    assert "what came after" in last
+    assert "failed: breaking" in last
+    result = json.loads(out.read_text())
+    assert [one["what"] for one in result["figures"]] == ["what came first", "what came after"]
+    assert result["failed"] == ["breaking"]

@@ -7,6 +7,7 @@ import random
 import life_drift
 import life_verdicts
 import lifecycle
+import lifecycle_figure
 import pytest
 from life_orders import BASELINES, Candidate, History
 from life_world import PRODUCT, Item, Scores, World
@@ -64,13 +65,15 @@ def test_every_wrong_statement_has_a_right_one():
 
 
 def test_a_missed_floor_is_an_exit_code(monkeypatch, capsys):
-    """The table says which."""
+    """The table says which; the figure is drawn from what is printed beside it."""
     found = Scores()
     found.note(PRODUCT, first=False, gini=0.5)
     monkeypatch.setitem(lifecycle.SCENARIOS, "loop", lambda _seeds, _slots: {"loop": found})
     monkeypatch.setattr("sys.argv", ["lifecycle.py", "--only", "loop"])
     assert lifecycle.main() == 1
-    assert "MISSED" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "MISSED" in printed
+    assert lifecycle_figure.read(printed) == {"loop": {PRODUCT: {"first": 0, "gini": 50}}}
     found = Scores()
     found.note(PRODUCT, first=True, gini=0.5)
     monkeypatch.setitem(lifecycle.SCENARIOS, "loop", lambda _seeds, _slots: {"loop": found})

@@ -59,10 +59,3 @@ def test_a_name_is_the_reason(talk):
 def test_nothing_found_is_said(talk):
     """An empty answer is also explained."""
     assert said(talk.retrieve("zebra"))[-1] == "nothing found"
-
-
-def test_a_stored_text_cannot_steer_the_terminal(open_memory):
-    """Control characters of a memory do not reach the screen."""
-    memory = open_memory()
-    memory.add("red \x1b[31m alert")
-    assert not any("\x1b" in line for line in said(memory.retrieve("alert")))

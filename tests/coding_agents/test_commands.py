@@ -176,15 +176,23 @@ def test_a_folder_without_git_is_read(tmp_path):
     assert (set(done.documents), done.commits, done.files) == ({"readme.txt"}, 0, 1)
 
 
-def test_a_repository_that_git_cannot_list_is_not_read(tmp_path):
+@pytest.mark.parametrize("in_git", [True, False])
+def test_a_store_in_the_repository_is_not_read(in_git, repository, tmp_path):
+    """Neither named in the outline nor counted, wherever it is in the folder."""
+    folder = repository if in_git else tmp_path / "plain"
+    with MemoryManager(folder / "data" / "m", embedder=None) as memory:
+        onboard(memory, folder, "", Trust.USER)
+        assert not [one for one in memory.list() if "data/m" in one.text]
+
+
+def test_a_repository_that_git_cannot_list_is_not_read(memory, tmp_path):
     """Else what it ignores would be, as in a folder that belongs to another user."""
     folder = tmp_path / "broken"
     (folder / ".git").mkdir(parents=True)
     (folder / "README.md").write_text("The ferry leaves at nine.")
-    with MemoryManager(tmp_path / "store", embedder=None) as memory:
-        with pytest.raises(InvalidInput, match="git cannot list"):
-            onboard(memory, folder, "", Trust.USER)
-        assert not memory.list()
+    with pytest.raises(InvalidInput, match="git cannot list"):
+        onboard(memory, folder, "", Trust.USER)
+    assert not memory.list()
 
 
 def test_doctor_looks_at_agents(run, home, tmp_path, monkeypatch):

@@ -208,18 +208,18 @@ def secret(memory):
 
 
 @pytest.mark.parametrize("name", WITH_ID)
-@pytest.mark.parametrize("labels", [("acme",), ("rami",), ("acme", "rami", "x"), ("default",)])
-def test_an_id_of_another_namespace_does_not_exist(memory, secret, name, labels):
+def test_an_id_of_another_namespace_does_not_exist(memory, secret, name):
     """NotFound in the same words as for an id that nobody has; and nothing was touched."""
-    view = memory.of(*labels)
-    messages = []
-    for memory_id in (secret.id, "nobodys"):
-        with pytest.raises(NotFound) as caught:
-            WITH_ID[name](view, memory_id)
-        messages.append(str(caught.value).replace(memory_id, "ID"))
-    assert messages[0] == messages[1]
-    assert view.list() == []
-    assert memory.of("acme", "rami").get(secret.id) == secret
+    for labels in (("acme",), ("rami",), ("acme", "rami", "x"), ("default",)):
+        view = memory.of(*labels)
+        messages = []
+        for memory_id in (secret.id, "nobodys"):
+            with pytest.raises(NotFound) as caught:
+                WITH_ID[name](view, memory_id)
+            messages.append(str(caught.value).replace(memory_id, "ID"))
+        assert messages[0] == messages[1], labels
+        assert view.list() == [], labels
+        assert memory.of("acme", "rami").get(secret.id) == secret, labels
 
 
 @pytest.mark.parametrize("name", WITHOUT_ID)

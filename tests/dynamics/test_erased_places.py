@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from beside import read_sql
 
 SHOWN = 6
 
@@ -47,4 +48,4 @@ def test_an_answer_that_is_erased_whole_is_forgotten(memory):
     for one in ids:
         memory.store.erase(ids=[one])
     job = "SELECT count(*) FROM events WHERE kind = 'retrieved'"
-    assert memory._engine.ledger.read(lambda c: c.execute(job).fetchone()[0]) == 0
+    assert read_sql(memory, job)[0][0] == 0

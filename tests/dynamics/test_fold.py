@@ -13,7 +13,6 @@ from memento.base.clock import DAY
 from memento.dynamics import fold, formulas
 from memento.dynamics.fold import VERDICTS, Basis, Occurrence, begin, standing, step
 from memento.dynamics.settings import PACES, Dynamics
-from memento.errors import InvalidInput
 from memento.types import Kind
 
 HOUR = DAY // 24
@@ -111,13 +110,6 @@ def test_use_that_is_recent_or_frequent_speaks_louder():
     assert after(11, *daily).use == pytest.approx(1.74, abs=0.01)
 
 
-def test_a_lead_of_a_use_sixty_days_ago():
-    """0.29 nats, and 0.20 where use fades faster, 0.41 where it fades more slowly."""
-    for pace, lead in (("usual", 0.29), ("fast", 0.20), ("slow", 0.41)):
-        found = after(61, ("used", 1), config=Dynamics(pace=pace))
-        assert found.use == pytest.approx(lead, abs=0.01)
-
-
 def test_being_shown_is_hardly_being_used():
     """A tenth of a use, once an hour, among the first five; no belief, no worth, no steadiness."""
     shown = [Occurrence("retrieved", BORN + DAY + minute * HOUR // 60, 1) for minute in range(59)]
@@ -135,20 +127,6 @@ def test_massed_uses_count_once():
     again = step(state, Occurrence("confirmed", BORN + DAY + HOUR, 1, "user"), BASIS, PLAIN)
     assert again.uses == pytest.approx(1.0)
     assert told(("used", 1), ("used", 1 + 1 / 24)).uses == 2.0
-
-
-def test_a_fact_used_a_week_after_it_came_crosses_into_the_long_tier():
-    """The long strength passes 0.25 on day 15.75 after its arrival."""
-    assert after(15.75, ("used", 7)).long >= 0.25
-    assert after(15.5, ("used", 7)).long < 0.25
-
-
-def test_an_episode_fades_in_active_days():
-    """0.37 after thirty of them."""
-    basis = replace(BASIS, kind="episode")
-    assert after(30, basis=basis).retention == pytest.approx(0.37, abs=0.01)
-    still = standing(begin(basis, 5, PLAIN), BORN + 365 * DAY, 5, basis, PLAIN)
-    assert still.retention == 1.0  # a store left alone for a year
 
 
 @pytest.mark.parametrize(
@@ -199,13 +177,6 @@ def test_saying_it_again_confirms_it_once_a_day():
     assert twice.uses == 2.0
     for source in ("agent", "web", None):
         assert told(("reinforced", 1, source)) == told()
-
-
-def test_evidence_fades():
-    """Eleven percent of it in thirty days."""
-    start = told(("wrong", 1)).belief[1] - 1.0
-    left = after(31, ("wrong", 1)).belief[1] - 1.0
-    assert 1 - left / start == pytest.approx(0.11, abs=0.005)
 
 
 def test_rank_says_how_much_of_an_outcome_is_a_hits():
@@ -270,17 +241,6 @@ def test_every_stability_acts(kind):
     for other in Kind:
         found = begin(replace(BASIS, kind=other.value), 0, config).stability
         assert (found == 7.0) == (other is kind)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("pace", "faster"), ("agent", 2), ("stability", ()), ("stability", {"fact": 0}),
-     ("stability", {"fax": 9.0}), ("half_life", float("nan")), ("half_life", "9")],
-)  # fmt: skip
-def test_a_setting_out_of_range_is_refused(name, value):
-    """The message names the field."""
-    with pytest.raises(InvalidInput, match=rf"dynamics\.{name}"):
-        Dynamics(**{name: value})
 
 
 def test_the_more_important_is_steadier():

@@ -7,10 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memento.dynamics.association import (
-    ACTS_FROM,
     LEAST,
     MOST,
-    Association,
     Link,
     associate,
     reach,
@@ -18,7 +16,6 @@ from memento.dynamics.association import (
     spread,
     used,
 )
-from memento.errors import InvalidInput
 
 DAY = 86_400_000_000
 WEIGHTS = st.floats(0.0, 1.0)
@@ -36,14 +33,6 @@ WEIGHTS = st.floats(0.0, 1.0)
 def test_worked_examples(got, wanted):
     """Those of the specification."""
     assert got == pytest.approx(wanted, abs=1e-12)
-
-
-def test_a_link_acts_from_the_third_use_together():
-    """Two uses may be chance."""
-    weights = [0.0]
-    for _ in range(3):
-        weights.append(associate(weights[-1], True, 0.15))
-    assert weights[2] < ACTS_FROM <= weights[3]
 
 
 @given(WEIGHTS, st.lists(st.booleans(), max_size=200), WEIGHTS)
@@ -87,22 +76,8 @@ def test_the_weakest_link_goes():
     assert alone.keys() == {2}
 
 
-def test_an_agent_moves_a_link_once_a_day():
-    """However often it repeats itself."""
-    links = used({}, [1], 10, 0.1, daily=True)
-    assert used(links, [1], DAY - 1, 0.1, daily=True) == links
-    assert used(links, [1], DAY, 0.1, daily=True)[1].weight > links[1].weight
-
-
 def test_who_leads_to_many_leads_nowhere():
     """The fan effect: each further link makes all of them tell less."""
     told = [reach(fan) for fan in range(1, 9)]
     assert told == sorted(told, reverse=True)
     assert told[-1] == 0.0
-
-
-@pytest.mark.parametrize("wrong", [{"rate": 2}, {"rate": True}, {"budget": 0}, {"budget": "x"}])
-def test_settings_are_checked(wrong):
-    """A value that cannot be meant is refused."""
-    with pytest.raises(InvalidInput, match="association"):
-        Association(**wrong)

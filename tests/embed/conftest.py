@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +12,7 @@ from memento.embed.onnx import default_embedder
 from memento.embed.openai import OpenAIEmbedder
 from memento.embed.sentence_transformers import SentenceTransformerEmbedder
 from memento.testing import HashEmbedder
+from tests.json_server import JsonServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,32 +20,20 @@ if TYPE_CHECKING:
     from memento.protocols import Embedder
 
 DIM = 32
-Reply = tuple[int, dict[str, str], Any]
 
 
-class StubServer:
-    """Answers ``/v1/embeddings`` by hashing words; ``script`` holds answers to give before that.
+class StubServer(JsonServer):
+    """Answers ``/v1/embeddings`` by hashing words, after the (status, headers, body) of a script.
 
-    An answer is (status, headers, body). A body of None closes the connection without a word.
+    Attributes:
+        edit: Makes the body that is sent from the right one.
     """
 
     def __init__(self) -> None:
-        self.script: list[Reply] = []
-        self.requests: list[dict[str, Any]] = []
-        self.headers: list[dict[str, str]] = []
-        self.edit: Callable[[dict[str, Any]], dict[str, Any]] = lambda body: body
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._thread = threading.Thread(target=self._http.serve_forever, daemon=True)
-        self._thread.start()
-        self.url = f"http://127.0.0.1:{self._http.server_port}/v1"
+        super().__init__()
+        self.edit: Callable[[dict[str, Any]], Any] = lambda body: body
 
-    def close(self) -> None:
-        """Stop serving."""
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
-
-    def reply(self, request: dict[str, Any]) -> Reply:
+    def answer(self, request: dict[str, Any]) -> tuple[int, dict[str, str], Any]:
         """Answer one request."""
         if self.script:
             return self.script.pop(0)
@@ -57,29 +43,6 @@ class StubServer:
             for i, vector in enumerate(vectors.tolist())
         ]
         return 200, {}, self.edit({"object": "list", "data": data[::-1]})
-
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        stub = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                stub.requests.append({"path": self.path, **request})
-                stub.headers.append(dict(self.headers))
-                status, headers, body = stub.reply(request)
-                if body is None:
-                    return
-                payload = body if isinstance(body, bytes) else json.dumps(body).encode()
-                self.send_response(status)
-                for name, value in {**headers, "Content-Length": str(len(payload))}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(payload)
-
-            def log_message(self, *_: object) -> None:
-                """Say nothing on stderr."""
-
-        return Handler
 
 
 @pytest.fixture

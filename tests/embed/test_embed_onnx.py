@@ -111,14 +111,6 @@ def test_one_changed_byte_is_named(folder: Path, name: str):
         embedder.embed(["text"])
 
 
-@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
-def test_missing_file_is_named(folder: Path, name: str):
-    """A missing file is refused at the first text, by its path."""
-    (folder / name).unlink()
-    with pytest.raises(EmbedderError, match=rf"{name}: cannot be read"):
-        OnnxEmbedder(folder).embed(["text"])
-
-
 @pytest.mark.parametrize("content", [None, "", "[]", "{}", '{"sha256": {"model.onnx": "1"}}'])
 def test_bad_manifest_is_named(folder: Path, content: str | None):
     """A missing or meaningless manifest is refused when the embedder is made."""
@@ -137,17 +129,6 @@ def test_model_that_does_not_load_is_explained(folder: Path):
     (folder / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(EmbedderError, match="cannot load the model"):
         OnnxEmbedder(folder).embed(["text"])
-
-
-def test_failure_to_load_is_not_remembered(folder: Path):
-    """Once the file is repaired the same embedder works."""
-    content = (folder / "tokenizer.json").read_bytes()
-    (folder / "tokenizer.json").unlink()
-    embedder = OnnxEmbedder(folder)
-    with pytest.raises(EmbedderError):
-        embedder.embed(["text"])
-    (folder / "tokenizer.json").write_bytes(content)
-    assert embedder.embed(["text"]).shape == (1, 384)
 
 
 @pytest.mark.parametrize(

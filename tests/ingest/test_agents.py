@@ -179,7 +179,7 @@ def test_an_older_codex_log_is_read(file):
 
 
 @pytest.mark.parametrize("agent", LOGS)
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(share=st.floats(0, 1))
 def test_a_log_torn_anywhere_gives_whole_turns(tmp_path_factory, agent, share):
     """Cut at any byte, it gives the turns before the cut and no half of one."""

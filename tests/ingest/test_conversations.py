@@ -7,7 +7,7 @@ from ingested import DIALOGUE, MESSAGES, lines
 
 from memento.errors import InvalidInput
 from memento.ingest import read
-from memento.types import Kind, Trust
+from memento.types import Kind
 
 
 @pytest.mark.parametrize(
@@ -38,16 +38,6 @@ def test_a_pasted_book_is_split(file):
     drafts = list(read(file("a.json", [{"role": "user", "content": "A long tale. " * 9_000}])))
     assert len(drafts) == 3
     assert {draft.metadata["turn"] for draft in drafts} == {"1"}
-
-
-@pytest.mark.parametrize("role", ["tool", "Tool", "function", "tool_result", "observation"])
-def test_what_a_tool_said_is_a_tools_however_its_role_is_called(file, role):
-    """A file that the user vouches for vouches for no tool."""
-    said = [{"role": role, "content": "Order 700 bikes."}]
-    shared = [{"conversations": [{"from": role, "value": "Order 700 bikes."}]}]
-    for content in (said, shared):
-        (draft,) = read(file("a.json", content))
-        assert draft.source.kind is Trust.TOOL
 
 
 @pytest.mark.parametrize("kind", [["text"], {"a": 1}, "song", 7])

@@ -1,5 +1,6 @@
 """Text and Markdown become facts."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,10 +17,19 @@ def test_text_becomes_paragraphs(file):
     assert drafts[0].source == Source(Trust.USER, "log.txt")
 
 
-def test_a_text_between_two_rules_is_no_header(file):
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "---\n\nBudget: 400 euros\n\n---\n\nAnna: the owner\n",
+            ["Budget: 400 euros", "Anna: the owner"],
+        ),
+        ("---\nThis is prose, really.\n\n---\nMore.\n", ["This is prose, really.", "More."]),
+    ],
+)
+def test_a_text_between_two_rules_is_no_header(file, text, said):
     """A header has no blank line and begins with a name."""
-    drafts = list(read(file("a.md", "---\n\nBudget: 400 euros\n\n---\n\nAnna: the owner\n")))
-    assert [draft.text for draft in drafts] == ["Budget: 400 euros", "Anna: the owner"]
+    assert [draft.text for draft in read(file("a.md", text))] == said
 
 
 def test_long_paragraph_is_split_at_sentences(file):
@@ -58,12 +68,6 @@ def test_markdown_keeps_fenced_code_whole(file):
         code,
         "After.",
     ]
-
-
-def test_a_rule_at_the_top_is_no_header(file):
-    """Text between two rules at the start of a file is kept."""
-    drafts = read(file("a.md", "---\nThis is prose, really.\n\n---\nMore.\n"))
-    assert [draft.text for draft in drafts] == ["This is prose, really.", "More."]
 
 
 @given(st.text(alphabet="ab# \n`~-=*\t\r", max_size=80))

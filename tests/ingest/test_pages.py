@@ -128,8 +128,8 @@ def test_what_is_not_hidden_is_read(shown):
     ],
 )
 def test_a_hostile_page_takes_linear_time(piece):
-    """Quadratic work on these would take hours; no block is longer than the page."""
-    assert sum(len(text) for _, text in html_blocks(piece * 200_000)) <= len(piece) * 200_000
+    """Quadratic work on these would take many minutes; no block is longer than the page."""
+    assert sum(len(text) for _, text in html_blocks(piece * 30_000)) <= len(piece) * 30_000
 
 
 def test_a_table_becomes_a_fact_for_each_row(file):
@@ -155,7 +155,7 @@ def test_a_short_row_takes_no_longer_than_it_is(file):
     """A first row of 130,000 characters or of 200,000 columns makes no long work of each row."""
     long = list(read(file("a.csv", "x" * 130_000 + "\n" + "1\n" * 500)))
     assert {draft.text for draft in long} == {"x" * 100 + ": 1"}
-    wide = list(read(file("b.csv", "c," * 200_000 + "\n" + "1\n" * 20_000)))
+    wide = list(read(file("b.csv", "c," * 200_000 + "\n" + "1\n" * 5_000)))
     assert {draft.text for draft in wide} == {"c: 1"}
 
 

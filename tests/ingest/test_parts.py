@@ -7,14 +7,6 @@ from memento.ingest.paragraphs import SENTENCE_END
 from memento.ingest.paragraphs import pieces as pieces_of
 
 
-@given(st.text(alphabet="ab .!?\n。", max_size=300))
-def test_splitting_keeps_every_word(text):
-    """Pieces hold every character but white space, in order, and none is too long."""
-    pieces = list(pieces_of(text.strip(), 20))
-    assert "".join("".join(pieces).split()) == "".join(text.split())
-    assert all(0 < len(piece) <= 20 for piece in pieces)
-
-
 @given(st.text(st.sampled_from("ab .!?\n\u3000\u3002"), max_size=60), st.integers(4, 20))
 def test_long_paragraphs_are_cut_where_they_were(text, limit):
     """Cutting in one pass gives the pieces that cutting off the head again and again gives."""

@@ -106,10 +106,13 @@ def test_lines_are_read_as_they_are_asked_for(file):
 
 @pytest.mark.parametrize(
     ("role", "trust"),
-    [("tool ", "tool"), ("Function", "tool"), (" Assistant", "agent"), ("USER", "user")],
-)
+    [
+        ("tool", "tool"), ("tool ", "tool"), ("Function", "tool"), ("tool_result", "tool"),
+        ("observation", "tool"), (" Assistant", "agent"), ("USER", "user"),
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("field", ["role", "from"])
-def test_a_role_with_spaces_or_capitals_is_trusted_no_more(file, role, trust, field):
+def test_a_role_is_trusted_no_more_however_it_is_called(file, role, trust, field):
     """The words of a tool do not become the user's because a file writes the role otherwise."""
     message = {field: role, "content": "berth 12", "value": "berth 12"}
     kept = "messages" if field == "role" else "conversations"

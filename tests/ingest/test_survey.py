@@ -34,6 +34,19 @@ def test_a_folder_is_read_without_what_is_hidden(tmp_path):
     assert left == [f"{tmp_path / 'vault/sub/e.png'}: is a PNG image: memento only stores text"]
 
 
+@pytest.mark.parametrize("pattern", ["", "/**/*"])
+def test_a_store_in_a_folder_is_not_read(tmp_path, pattern):
+    """Not its files, its folders or what was set aside; notes of others beside those are."""
+    store = ("ledger.db", "chroma.lock", "chroma/list.txt", "ledger.db.damaged.txt", "mine.md")
+    for name in ("notes.md", "books/chroma/a.md", *(f"memory/{one}" for one in store)):
+        path = tmp_path / "vault" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("A note.")
+    read, left = told(f"{tmp_path / 'vault'}{pattern}")
+    assert {Path(name).name for name, _ in read} == {"notes.md", "mine.md", "a.md"}
+    assert left == []
+
+
 def test_links_that_lead_out_of_a_folder_are_not_followed(tmp_path):
     """Neither a link to a file elsewhere nor one to a folder above."""
     (tmp_path / "secret.md").write_text("Mine.")

@@ -231,7 +231,7 @@ SENTENCES = st.lists(
 JOINTS = st.sampled_from([" ", "\n\n", "\n", "\n\n# Heading\n\n", "\n\n## Other heading\n\n"])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25)
 @given(SENTENCES, st.lists(JOINTS, min_size=8, max_size=8), st.randoms(), st.sampled_from([*OUT]))
 def test_no_sentence_that_was_taken_out_returns(tmp_path_factory, said, joints, chance, how):
     """Whatever headings and gaps are put between sentences, those taken out stay out."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from beside import read_sql
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -177,27 +178,22 @@ def test_a_link_that_contradicts_is_a_conflict(told):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"hops": 0}, {"hops": 7}, {"k": 0}, {"k": 101}, {"hops": "2"}, {"scope": 7}]
+    "wrong",
+    [{"question": 7}, {"hops": 0}, {"hops": 7}, {"hops": "2"}, {"k": 0}, {"k": 101}, {"scope": 7}],
 )
 def test_wrong_arguments_are_refused(told, wrong):
     """Nothing is guessed."""
     with pytest.raises(InvalidInput):
-        told.insight.reason(QUESTION, **wrong)
-
-
-def test_a_question_must_be_a_string(told):
-    """Anything else is refused."""
-    with pytest.raises(InvalidInput):
-        told.insight.reason(7)
+        told.insight.reason(**{"question": QUESTION, **wrong})
 
 
 def test_reading_writes_nothing(told):
     """No event, no use."""
-    before = told._engine.ledger.read(lambda c: c.execute("SELECT count(*) FROM events").fetchone())
+    before = read_sql(told, "SELECT count(*) FROM events")[0]
     told.insight.reason(QUESTION)
     told.insight.reason("where is the office?")
     told._engine.background.accesses.log()
-    after = told._engine.ledger.read(lambda c: c.execute("SELECT count(*) FROM events").fetchone())
+    after = read_sql(told, "SELECT count(*) FROM events")[0]
     assert before == after
 
 

@@ -1,6 +1,6 @@
-"""The ways to memory of the frameworks that have environments of their own, without a model.
+"""The ways of the frameworks to memory, without a model that costs.
 
-Each function returns what asks for ``text``, awaited and, if the framework can, at once; and what
+Each function returns what asks for ``text``, at once, if the framework can, and awaited; and what
 writes it.
 """
 
@@ -18,6 +18,72 @@ def is_here(module):
         return find_spec(module) is not None
     except ModuleNotFoundError:  # not even the package that it is in
         return False
+
+
+def langchain_retriever(manager, text="tea", **options):
+    """Ask the retriever, which only reads."""
+    from memento_langchain import MementoRetriever
+
+    made = MementoRetriever(manager=manager, **options)
+    return lambda: made.invoke(text), lambda: made.ainvoke(text), lambda: manager.add(text)
+
+
+def langchain_tools(manager, text="tea", **options):
+    """Use the tools that recall and remember."""
+    from memento_langchain import memory_tools
+
+    made = {tool.name: tool for tool in memory_tools(manager, **options)}
+    recall, remember, asked = made["recall"], made["remember"], {"query": text}
+    return (
+        lambda: recall.invoke(asked),
+        lambda: recall.ainvoke(asked),
+        lambda: remember.invoke({"text": f"{text} is green"}),
+    )
+
+
+def langchain_middleware(manager, text="tea", context=None, **options):
+    """Run an agent whose model is told what is remembered, without and with saving."""
+    from langchain.agents import create_agent
+    from langchain_core.language_models.fake_chat_models import FakeListChatModel
+
+    from memento_langchain import MementoMiddleware
+
+    def agent(*, save):
+        ours = MementoMiddleware(manager, save=save, **options)
+        return create_agent(FakeListChatModel(responses=["yes"]), middleware=[ours])
+
+    reading, writing, turn = agent(save=False), agent(save=True), {"messages": [("user", text)]}
+    return (
+        lambda: reading.invoke(turn, context=context),
+        lambda: reading.ainvoke(turn, context=context),
+        lambda: writing.invoke(turn, context=context),
+    )
+
+
+def langgraph_store(manager, text="tea", **options):
+    """Search the store, in which there is an item, and put one."""
+    from memento_langgraph import MementoStore
+
+    made = MementoStore(manager, **options)
+
+    def put():
+        made.put(("a",), "k", {"text": f"{text} is blue"})
+
+    if not (manager.store.closed or manager.store.read_only):
+        put()
+    return (
+        lambda: made.search(("a",), query=text),
+        lambda: made.asearch(("a",), query=text),
+        put,
+    )
+
+
+def crewai_memory(manager, text="tea", root=None, **options):
+    """Use CrewAI's memory over all tiers, as a crew does."""
+    from memento_crewai import MementoCrewMemory
+
+    made = MementoCrewMemory(manager, root, **options)
+    return lambda: made.recall(text), lambda: made.arecall(text), lambda: made.remember(text)
 
 
 def openai_agents(manager, text="tea", **options):
@@ -201,6 +267,11 @@ def pydantic_ai(manager, text="tea", **options):
 
 
 NEEDS = {
+    langchain_retriever: ("langchain_core", "langchain"),
+    langchain_tools: ("langchain_core", "langchain"),
+    langchain_middleware: ("langchain", "langchain"),
+    langgraph_store: ("langgraph", "langgraph"),
+    crewai_memory: ("crewai", "crewai"),
     strands: ("strands.memory", "strands"),
     google_adk: ("google.adk.memory", "google-adk"),
     pydantic_ai: ("pydantic_ai.capabilities", "pydantic-ai"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,7 @@ def private_of_others(tree):
     ]
 
 
+@cache
 def modules_of_memento():
     """List the modules and packages of memento by their full names."""
     package = Path(memento.__file__).parent

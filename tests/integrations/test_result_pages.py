@@ -17,6 +17,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 NEEDS = {
     "agent_framework_agent": ("agent_framework", "agent-framework"),
+    "crewai_crew": ("crewai", "crewai"),
     "google_adk_agent": ("google.adk", "google-adk"),
     "haystack_agent": ("haystack", "haystack"),
     "langchain_agent": ("langchain", "langchain"),

@@ -6,11 +6,9 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import agent_doors
@@ -21,7 +19,6 @@ from memento.base.display import data
 from memento.errors import InvalidScope, MementoError, NotFound, ReadOnlyStore, StoreClosed
 from memento.testing import HashEmbedder
 
-HERE = Path(__file__).parent
 BAD = "a\nb"
 """No label of a namespace, and no segment of a scope."""
 
@@ -45,26 +42,20 @@ class Door:
 
 def history(manager):
     """A chain with the messages of a session."""
+    from langchain_core.language_models.fake_chat_models import FakeListChatModel
     from langchain_core.runnables.history import RunnableWithMessageHistory
 
     from memento_langchain import MementoChatMessageHistory
 
     chain = RunnableWithMessageHistory(
-        model(), lambda session: MementoChatMessageHistory(session, manager)
+        FakeListChatModel(responses=["ok"]),
+        lambda session: MementoChatMessageHistory(session, manager),
     )
 
     def talk():
         return chain.invoke("tea", {"configurable": {"session_id": "s"}})
 
     return lambda: MementoChatMessageHistory("s", manager).messages, talk
-
-
-def retriever(manager):
-    """A retriever, which only reads."""
-    from memento_langchain import MementoRetriever
-
-    found = MementoRetriever(manager=manager)
-    return lambda: found.invoke("tea"), lambda: manager.add("x")
 
 
 def classic(manager):
@@ -80,54 +71,6 @@ def classic(manager):
         lambda: memory.load_memory_variables({"input": "tea"}),
         lambda: chain.invoke({"input": "tea"}),
     )
-
-
-def middleware(manager, **options):
-    """An agent with the middleware."""
-    from langchain.agents import create_agent
-
-    from memento_langchain import MementoMiddleware
-
-    def turn(*, save):
-        ours = MementoMiddleware(manager, save=save, **options)
-        agent = create_agent(model(), middleware=[ours], context_schema=str)
-        return agent.invoke({"messages": [("user", "tea")]}, context=BAD)
-
-    return lambda: turn(save=False), lambda: turn(save=True)
-
-
-def tools(manager):
-    """An agent that uses the tools."""
-    from langchain.agents import create_agent
-    from langchain_core.messages import AIMessage
-
-    from memento_langchain import memory_tools
-
-    def use(name, **args):
-        call = {"name": name, "args": args, "id": "1", "type": "tool_call"}
-        agent = create_agent(model(AIMessage("", tool_calls=[call])), memory_tools(manager))
-        return agent.invoke({"messages": [("user", "tea")]})
-
-    return lambda: use("recall", query="tea"), lambda: use("remember", text="tea is green")
-
-
-def store(manager):
-    """LangGraph's store, asynchronously as graphs use it."""
-    from memento_langgraph import MementoStore
-
-    ours = MementoStore(manager)
-    return (
-        lambda: asyncio.run(ours.asearch(("a",), query="tea")),
-        lambda: asyncio.run(ours.aput(("a",), "k", {"text": "tea"})),
-    )
-
-
-def crew_memory(manager, root="/crew"):
-    """CrewAI's memory over all tiers, as a crew calls it."""
-    from memento_crewai import MementoCrewMemory
-
-    memory = MementoCrewMemory(manager, root)
-    return lambda: memory.recall("tea"), lambda: memory.remember("tea")
 
 
 def crew_installed(manager):
@@ -158,15 +101,6 @@ def crew_storage(manager, scope="/crew"):
     )
 
 
-def model(*answers):
-    """Make a chat model from its answers."""
-    sys.path.insert(0, str(HERE / "for_langchain"))
-    try:
-        return importlib.import_module("scripted_model").saying(*answers, "ok")
-    finally:
-        sys.path.remove(str(HERE / "for_langchain"))
-
-
 def put_elsewhere(manager):
     """Put under a namespace too deep for any scope."""
     from memento_langgraph import MementoStore
@@ -174,23 +108,18 @@ def put_elsewhere(manager):
     MementoStore(manager).put(("a",) * 200, "k", {"x": 1})
 
 
-DOORS = {
-    "history": Door("langchain_core", "langchain", history, lambda m: history(m.of(BAD))),
-    "retriever": Door("langchain_core", "langchain", retriever, lambda m: retriever(m.of(BAD))),
-    "classic": Door(
-        "langchain_classic", "langchain-classic", classic, lambda m: classic(m.of(BAD))
-    ),
-    "middleware": Door(
-        "langchain", "langchain", middleware, lambda m: middleware(m, namespace=str)[0]()
-    ),
-    "tools": Door("langchain", "langchain", tools, lambda m: tools(m.of(BAD))),
-    "store": Door("langgraph", "langgraph", store, put_elsewhere),
-    "crew memory": Door("crewai", "crewai", crew_memory, lambda m: crew_memory(m, "/a/../b")),
-    "crew installed": Door("crewai", "crewai", crew_installed, lambda m: crew_installed(m.of(BAD))),
-    "crew storage": Door(
-        "crewai", "crewai", crew_storage, lambda m: crew_storage(m, "/a/../b")[0]()
-    ),
+def use_elsewhere(manager):
+    """Run an agent whose context names no namespace."""
+    ask, *_ = agent_doors.langchain_middleware(manager, namespace=str, context=BAD)
+    ask()
+
+
+ELSEWHERE = {
+    agent_doors.langchain_middleware: use_elsewhere,
+    agent_doors.langgraph_store: put_elsewhere,
+    agent_doors.crewai_memory: lambda m: agent_doors.crewai_memory(m, root="/a/../b"),
 }
+"""How a way names a namespace or scope by itself; else its manager does."""
 
 
 def agents_door(way):
@@ -201,10 +130,19 @@ def agents_door(way):
         ask, aask, write = way(manager)
         return ask or (lambda: asyncio.run(aask())), write
 
-    return Door(module, extra, make, lambda manager: make(manager.of(BAD)))
+    return Door(module, extra, make, ELSEWHERE.get(way, lambda manager: make(manager.of(BAD))))
 
 
-DOORS |= {way.__name__: agents_door(way) for way in agent_doors.NEEDS}
+DOORS = {
+    "history": Door("langchain_core", "langchain", history, lambda m: history(m.of(BAD))),
+    "classic": Door(
+        "langchain_classic", "langchain-classic", classic, lambda m: classic(m.of(BAD))
+    ),
+    "crew installed": Door("crewai", "crewai", crew_installed, lambda m: crew_installed(m.of(BAD))),
+    "crew storage": Door(
+        "crewai", "crewai", crew_storage, lambda m: crew_storage(m, "/a/../b")[0]()
+    ),
+} | {way.__name__: agents_door(way) for way in agent_doors.NEEDS}
 
 
 @pytest.fixture(params=DOORS)

@@ -20,63 +20,12 @@ from memento.views import View
 TEXT = "the kettle is blue"
 
 
-def retriever(manager, **options):
-    """Ask LangChain's retriever."""
-    from memento_langchain import MementoRetriever  # noqa: PLC0415
-
-    made = MementoRetriever(manager=manager, **options)
-    return (lambda: made.invoke("kettle")), (lambda: made.ainvoke("kettle"))
-
-
-def tools(manager, **options):
-    """Ask the tool that recalls."""
-    from memento_langchain import memory_tools  # noqa: PLC0415
-
-    made = {tool.name: tool for tool in memory_tools(manager, **options)}["recall"]
-    return (lambda: made.invoke({"query": "kettle"})), (lambda: made.ainvoke({"query": "kettle"}))
-
-
-def middleware(manager, **options):
-    """Ask an agent whose model is told what is remembered."""
-    from langchain.agents import create_agent  # noqa: PLC0415
-    from langchain_core.language_models.fake_chat_models import FakeListChatModel  # noqa: PLC0415
-
-    from memento_langchain import MementoMiddleware  # noqa: PLC0415
-
-    remembering = MementoMiddleware(manager, save=False, **options)
-    agent = create_agent(FakeListChatModel(responses=["yes"] * 99), middleware=[remembering])
-    turn = {"messages": [("user", "kettle")]}
-    return (lambda: agent.invoke(turn)), (lambda: agent.ainvoke(turn))
-
-
-def store(manager, **options):
-    """Ask LangGraph's store."""
-    from memento_langgraph import MementoStore  # noqa: PLC0415
-
-    made = MementoStore(manager, **options)
-    put = manager.of(*manager.store.namespace, "langgraph")
-    if not put.list():
-        made.put(("a",), "k", {"text": TEXT})
-    return (
-        lambda: made.search(("a",), query="kettle"),
-        lambda: made.asearch(("a",), query="kettle"),
-    )
-
-
 @pytest.fixture(autouse=True)
 def crewai_warns():
     """CrewAI's packages set attributes on each other while they are imported."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ImportWarning)
         yield
-
-
-def crew(manager, **options):
-    """Ask CrewAI's memory."""
-    from memento_crewai import MementoCrewMemory  # noqa: PLC0415
-
-    made = MementoCrewMemory(manager, **options)
-    return (lambda: made.recall("kettle")), (lambda: made.arecall("kettle"))
 
 
 def storage(manager, **options):
@@ -88,16 +37,6 @@ def storage(manager, **options):
     return (lambda: made.search(vector)), (lambda: made.asearch(vector))
 
 
-NEEDS = {
-    retriever: "langchain_core",
-    tools: "langchain_core",
-    middleware: "langchain",
-    store: "langgraph",
-    crew: "crewai",
-    storage: "crewai",
-}
-
-
 def searching(way):
     """Make a door of a way of ``agent_doors``."""
 
@@ -105,14 +44,15 @@ def searching(way):
         ask, aask, _ = way(manager, "kettle", **options)
         return ask or (lambda: asyncio.run(aask())), aask
 
+    door.__name__ = way.__name__
     return door
 
 
-for way, (module, _) in agent_doors.NEEDS.items():
-    if way not in agent_doors.HISTORIES:
-        made = searching(way)
-        made.__name__ = way.__name__
-        NEEDS[made] = module
+NEEDS = {storage: "crewai"} | {
+    searching(way): module
+    for way, (module, _) in agent_doors.NEEDS.items()
+    if way not in agent_doors.HISTORIES
+}
 DOORS = [
     pytest.param(
         door,
@@ -190,12 +130,12 @@ def test_a_coroutine_holds_no_thread_while_it_waits(door, manager, stuck):
     asyncio.run(asyncio.wait_for(talk(), MINUTE))
 
 
-@pytest.mark.parametrize("wait", [-1, 86_401, float("nan"), "5", True])
 @pytest.mark.parametrize("door", DOORS)
-def test_a_wait_that_is_no_time_is_refused(door, manager, wait):
+def test_a_wait_that_is_no_time_is_refused(door, manager):
     """When the adapter is made, not at the first question."""
-    with pytest.raises(ValueError, match="wait"):
-        door(manager, wait=wait)
+    for wait in (-1, 86_401, float("nan"), "5", True):
+        with pytest.raises(ValueError, match="wait"):
+            door(manager, wait=wait)
 
 
 @pytest.mark.skipif(find_spec("langchain_classic") is None, reason="is not installed")

@@ -49,21 +49,6 @@ class TestWriteAtomically:
         assert seen == [False, True]
         assert (tmp_path / "f").stat().st_mode & 0o777 == 0o600
 
-    def test_one_taken_for_litter_is_made_again(self, tmp_path, monkeypatch):
-        """Cleaning up just as the temporary file is made does no harm to its writer."""
-        flock, path = fcntl.flock, tmp_path / "file"
-        first = iter([True])
-
-        def late(file, how):
-            if next(first, False):
-                remove_litter(path)
-            flock(file, how)
-
-        monkeypatch.setattr(files.fcntl, "flock", late)
-        write_atomically(path, b"new")
-        assert path.read_bytes() == b"new"
-        assert list(tmp_path.iterdir()) == [path]
-
 
 class TestLitter:
     """The remains that a killed process left of a file it was about to replace."""
@@ -119,20 +104,25 @@ class TestNewFile:
             first.write_bytes(b"first")
         assert sorted(tmp_path.iterdir()) == sorted([path, other])
 
-    def test_one_taken_for_abandoned_is_made_again(self, tmp_path, monkeypatch):
+    @pytest.mark.parametrize("clean", [remove_litter, remove_drafts])
+    def test_one_taken_for_abandoned_is_made_again(self, tmp_path, monkeypatch, clean):
         """Cleaning up just as the draft is made does no harm to its writer."""
         flock, path = fcntl.flock, tmp_path / "file"
         first = iter([True])
 
         def late(file, how):
             if next(first, False):
-                remove_drafts(path)
+                clean(path)
             flock(file, how)
 
         monkeypatch.setattr(files.fcntl, "flock", late)
-        with new_file(path) as draft:
-            draft.write_bytes(b"whole")
+        if clean is remove_litter:
+            write_atomically(path, b"whole")
+        else:
+            with new_file(path) as draft:
+                draft.write_bytes(b"whole")
         assert path.read_bytes() == b"whole"
+        assert list(tmp_path.iterdir()) == [path]
 
     def test_where_there_are_no_locks_it_is_written_all_the_same(self, tmp_path, monkeypatch):
         """Some file systems have none; then nothing is ever taken for abandoned."""

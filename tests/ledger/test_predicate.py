@@ -126,7 +126,7 @@ def passes(memory, asked):
     )
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(
     asked=filters,
     pinned=st.sampled_from([None, True, False]),
@@ -152,7 +152,7 @@ def test_list_shows_exactly_what_fits(shelf, asked, pinned, status):
     assert memory.list(**(options | {"limit": 3, "offset": 2})) == expected[2:5]
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(
     asked=filters,
     superseded=st.booleans(),

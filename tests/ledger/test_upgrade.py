@@ -14,6 +14,7 @@ from memento.errors import ReadOnlyStore
 from memento.ledger import schema
 from memento.ledger.lite import store
 from memento.ledger.opening import open_ledger
+from memento.ledger.pg import schema as pg_schema
 from memento.testing import HashEmbedder
 from memento.upkeep.backup import restore, salvage
 
@@ -198,3 +199,13 @@ def test_a_server_gets_the_same_steps(old, address, release):
     assert {tuple(str(one).replace("store_a", "store_b") for one in row) for row in there} == {
         tuple(map(str, row)) for row in new
     }
+
+
+def test_a_step_that_makes_a_numbered_table_numbers_its_rows(monkeypatch):
+    """On a server a trigger does that, also in a store that is not new."""
+    monkeypatch.setattr(schema, "STEPS", ("CREATE TABLE events (event INTEGER PRIMARY KEY);\n",))
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", 2)
+    made = [one for one in pg_schema.statements(1) if "TRIGGER" in one]
+    assert made == [
+        "CREATE TRIGGER numbered BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION next_event()"
+    ]

@@ -118,7 +118,7 @@ def shelf(tmp_path_factory):
         yield memory
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(
     metadata=st.lists(st.dictionaries(NAMES, VALUES, max_size=4), min_size=1, max_size=8),
     wheres=st.lists(st.dictionaries(NAMES, WANTED, min_size=1, max_size=2), min_size=1, max_size=8),
@@ -152,7 +152,7 @@ def test_sql_finds_what_python_finds(shelf, metadata, wheres):
         ({"shop.city": "literal"}, "d"),
     ],
 )
-def test_what_each_condition_finds(tmp_path, where, texts):
+def test_what_each_condition_finds(memory, where, texts):
     """Each operator in one example, in a listing and in a retrieval."""
     data = {
         "a": {"price": 3, "shop": {"city": "Ur"}},
@@ -162,13 +162,12 @@ def test_what_each_condition_finds(tmp_path, where, texts):
         "e": {"shop": ["Ur"]},
         "f": {"price": None},
     }
-    with MemoryManager(tmp_path, embedder=None) as memory:
-        for name, metadata in data.items():
-            memory.add(f"offer {name}", "long", metadata=metadata)
-        assert "".join(one.text[-1] for one in memory.list(where=where)) == texts
-        assert {hit.text[-1] for hit in memory.retrieve("offer", 10, where=where)} == set(texts)
-        assert sum(memory.store.counts(where=where).values()) == len(texts)
-        assert len(memory.forget_many(where=where)) == len(texts)
+    for name, metadata in data.items():
+        memory.add(f"offer {name}", "long", metadata=metadata)
+    assert "".join(one.text[-1] for one in memory.list(where=where)) == texts
+    assert {hit.text[-1] for hit in memory.retrieve("offer", 10, where=where)} == set(texts)
+    assert sum(memory.store.counts(where=where).values()) == len(texts)
+    assert len(memory.forget_many(where=where)) == len(texts)
 
 
 @pytest.mark.parametrize(
@@ -196,27 +195,24 @@ def test_what_each_condition_finds(tmp_path, where, texts):
         ({f"k{n}": 1 for n in range(65)}, "more than 64 conditions"),
     ],
 )
-def test_what_is_no_condition_is_refused(tmp_path, where, problem):
+def test_what_is_no_condition_is_refused(memory, where, problem):
     """An unknown operator or a wrong shape is an error that says what is accepted."""
-    with MemoryManager(tmp_path, embedder=None) as memory:
-        with pytest.raises(InvalidInput) as raised:
-            memory.list(where=where)
-        assert raised.value.field.startswith("where")
-        assert problem in str(raised.value)
+    with pytest.raises(InvalidInput) as raised:
+        memory.list(where=where)
+    assert raised.value.field.startswith("where")
+    assert problem in str(raised.value)
 
 
-def test_a_name_is_not_code(tmp_path):
+def test_a_name_is_not_code(memory):
     """A key that looks like an operator is found by its name, at the top and below a dot."""
-    with MemoryManager(tmp_path, embedder=None) as memory:
-        kept = memory.add("a note", metadata={"$x": 1, "a": {"$gt": 2}})
-        assert memory.list(where={"$x": 1}) == memory.list(where={"a.$gt": 2}) == [kept]
-        assert memory.list(where={"a": {"$gt": 1}}) == []
+    kept = memory.add("a note", metadata={"$x": 1, "a": {"$gt": 2}})
+    assert memory.list(where={"$x": 1}) == memory.list(where={"a.$gt": 2}) == [kept]
+    assert memory.list(where={"a": {"$gt": 1}}) == []
 
 
-def test_the_largest_condition_is_read(tmp_path):
+def test_the_largest_condition_is_read(memory):
     """As many conditions, names and values as are accepted make a statement that SQLite takes."""
     path = ".".join("a" * (MAX_PATH - 1))
     wide = {f"{path}.k{n}": [None, *range(399)] for n in range(64)}
-    with MemoryManager(tmp_path, embedder=None) as memory:
-        kept = memory.add("a note")
-        assert memory.list(where=wide) == [kept]
+    kept = memory.add("a note")
+    assert memory.list(where=wide) == [kept]

@@ -3,77 +3,30 @@
 from __future__ import annotations
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
 from memento.observe.reader import Reader
+from tests.json_server import JsonServer
 from tests.observe.stand_in import StandIn
 
 
-class ChatServer:
+class ChatServer(JsonServer):
     """Answers with what a test wrote.
 
-    Attributes:
-        script: What it answers, in order: a text of the model, a JSON value for one, or
-            (status, body). A body of None closes the connection without a word. When it is over,
-            the model answers ``{}``.
-        requests: The bodies that it got.
-        headers: Their headers.
-        hold: Set while it answers; cleared, it lets requests wait.
+    Its script has texts of the model, JSON values for such, and (status, body). When it is over,
+    the model answers ``{}``.
     """
 
-    def __init__(self) -> None:
-        self.script: list[Any] = []
-        self.requests: list[dict[str, Any]] = []
-        self.headers: list[dict[str, str]] = []
-        self.hold = threading.Event()
-        self.hold.set()
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._thread = threading.Thread(target=self._http.serve_forever, daemon=True)
-        self._thread.start()
-        self.url = f"http://127.0.0.1:{self._http.server_port}/v1"
-
-    def close(self) -> None:
-        """Stop serving."""
-        self.hold.set()
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
-
-    def answer(self) -> tuple[int, Any]:
-        """Return the next status and body."""
+    def answer(self, _request: dict[str, Any]) -> tuple[int, dict[str, str], Any]:
+        """Return the next answer."""
         said = self.script.pop(0) if self.script else {}
         if isinstance(said, tuple):
-            return said
+            status, body = said
+            return status, {}, body
         text = said if isinstance(said, str) else json.dumps(said)
-        return 200, completion(text)
-
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        server = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                server.requests.append({"path": self.path, **request})
-                server.headers.append(dict(self.headers))
-                server.hold.wait()
-                status, body = server.answer()
-                if body is None:
-                    return
-                payload = json.dumps(body).encode()
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(payload)))
-                self.end_headers()
-                self.wfile.write(payload)
-
-            def log_message(self, *_: object) -> None:
-                """Say nothing on stderr."""
-
-        return Handler
+        return 200, {}, completion(text)
 
 
 def completion(text: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from memento.observe.pointing import INSTRUCTIONS, POINTABLE
 from memento.observe.reader import Reader
 from memento.observe.signals import Signal, Span
 from memento.testing import FailingLLM, ManualClock, ScriptedLLM, SlowLLM
+from tests.llm.waiting_stores import learnt
 from tests.observe.stand_in import KNOWN, StandIn
 
 MESSAGE = (
@@ -47,11 +48,6 @@ def store(tmp_path, model, mode="full", **limits):
     llm = LLMConfig(model=model, **limits)
     config = Config(observe=ObserveConfig(mode=mode), llm=llm)
     return MemoryManager(tmp_path / "store", embedder=None, clock=ManualClock(), config=config)
-
-
-def learnt(memory):
-    """Return the texts that were learnt."""
-    return {one.text for one in memory.list(limit=1000) if one.signal is not None}
 
 
 def everything(memory):
@@ -255,40 +251,31 @@ def test_undo_takes_both_back(tmp_path):
         assert learnt(memory) == set()
         model._left = [items(item(MINE))]
         alone = memory.observe(MINE, session="t")
-        memory.undo(alone.change)
+        memory.undo(run=alone.change)
         assert learnt(memory) == set()
 
 
-def test_a_correction_replaces_what_was_offered(tmp_path):
-    """A memory of the user, by its number; another number is ignored."""
+@pytest.mark.parametrize("locked", [False, True])
+def test_a_correction_replaces_what_was_offered(tmp_path, locked):
+    """A memory of the user, by its number, but never a locked one."""
     model = ScriptedLLM(lambda _: items())
     with store(tmp_path, model) as memory:
         old = memory.add("The demo for Contoso is on Friday afternoon", "long", kind="fact")
+        if locked:
+            memory.update(old.id, lock="user")
         assert memory.flush(wait=True)
         said = "No, the Contoso demo moved, it is on Thursday afternoon."
         model._made = lambda task: items(item(said, "correction", replaces=offer(task, old.text)))
         seen = memory.observe(said, "Noted: Friday.", session="s")
         (one,) = seen.learned
-        assert one.replaced == (old.id,)
-        assert memory.get(old.id).status is Status.SUPERSEDED
+        assert one.replaced == (() if locked else (old.id,))
+        assert memory.get(old.id).status is (Status.ACTIVE if locked else Status.SUPERSEDED)
 
 
 def offer(task, text):
     """Return the number under which a text was offered."""
     data = json.loads(task.data.removeprefix("<data>").removesuffix("</data>"))
     return {one["text"]: one["number"] for one in data["messages"][0]["memories"]}.get(text, 99)
-
-
-def test_a_locked_memory_is_not_replaced(tmp_path):
-    """Whatever the model says."""
-    model = ScriptedLLM(lambda _: items())
-    with store(tmp_path, model) as memory:
-        old = memory.add("The demo for Contoso is on Friday afternoon", "long", kind="fact")
-        memory.update(old.id, lock="user")
-        said = "No, the Contoso demo moved, it is on Thursday afternoon."
-        model._made = lambda task: items(item(said, "correction", replaces=offer(task, old.text)))
-        memory.observe(said, session="s")
-        assert memory.get(old.id).status is Status.ACTIVE
 
 
 def test_a_turn_that_is_gone_teaches_nothing(tmp_path):
@@ -472,15 +459,6 @@ def test_an_injection_in_a_message_changes_nothing_but_which_sentences(tmp_path)
         (task,) = model.tasks
         assert task.data.count("</data>") == 1
         json.loads(task.data.removeprefix("<data>").removesuffix("</data>"))
-
-
-def test_what_only_the_model_learnt_is_undone_as_a_run(tmp_path):
-    """The change of the call is the beginning of its run, also if the detector found nothing."""
-    with store(tmp_path, ScriptedLLM([items(item("bakery below my flat"))])) as memory:
-        seen = memory.observe(MESSAGE, session="s")
-        assert learnt(memory) == {MINE}
-        memory.undo(run=seen.change)
-        assert learnt(memory) == set()
 
 
 def test_a_model_that_changes_the_schema_changes_its_own(tmp_path):

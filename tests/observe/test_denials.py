@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from memento import MemoryManager, Status
+from memento.observe.candidates import find
+from memento.observe.derive import derive
 from memento.observe.ended import retracts
+from memento.observe.signals import Signal
+from memento.types import Kind
 
 DENIED = [
     ("I'm married.", "I'm no longer married."),
@@ -59,12 +65,11 @@ def test_a_denial_in_doubt_ends_nothing(memory, hearing, said):
 
 
 @pytest.mark.parametrize("role", ["assistant", "tool"])
-def test_nobody_but_the_user_denies(tmp_path, role):
+def test_nobody_but_the_user_denies(memory, role):
     """The words of an assistant or a tool take nothing back."""
-    with MemoryManager(tmp_path, embedder=None) as memory:
-        known = memory.add("I'm married.", kind="fact")
-        memory.observe(messages=[{"role": role, "content": "I'm no longer married."}], session="2")
-        assert memory.get(known.id).status is Status.ACTIVE
+    known = memory.add("I'm married.", kind="fact")
+    memory.observe(messages=[{"role": role, "content": "I'm no longer married."}], session="2")
+    assert memory.get(known.id).status is Status.ACTIVE
 
 
 @pytest.mark.parametrize(
@@ -95,3 +100,101 @@ def test_a_plain_not_takes_back_the_value_of_a_slot_only(memory, hearing):
     assert "My name is Bob" not in memory.rules.policy().text
     assert not retracts("I don't like rain.", "I like rain.")
     assert retracts("I don't live in Oslo.", "I live in Oslo.", value="oslo")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "No tengo hijos.",
+        "No soy médico.",
+        "No trabajo los lunes.",
+        "No como carne.",
+        "No tienes razón en eso.",
+        "Não tenho filhos.",
+        "Não tinha dinheiro para isso.",
+        "Non ho figli.",
+        "Je n'ai pas d'enfants.",
+        "Ich habe keine Kinder.",
+        "Ik heb geen kinderen.",
+    ],
+)
+def test_a_denial_in_another_language_is_no_rule(said):
+    """It begins with the word that an English order may begin with."""
+    assert not [one for one in lessons(said) if one.kind is Kind.RULE]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "No uses emojis.",
+        "No hables de política.",
+        "No, responde en español siempre.",
+        "Nein, antworte immer auf Deutsch.",
+        "Não use emojis.",
+    ],
+)
+def test_an_order_in_another_language_is_a_rule(said):
+    """Also as a correction."""
+    assert [one.kind for one in lessons(said)] == [Kind.RULE]
+
+
+def lessons(said):
+    """Return what is learned of a message."""
+    now = datetime(2025, 5, 5, tzinfo=UTC)
+    made = (derive(one, answered=None, said_at=now) for one in find(said).candidates)
+    return [one for one in made if one is not None]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("J'habite à Lyon.", "Je n'habite plus à Lyon."),
+        ("Ich wohne in Graz.", "Ich wohne nicht mehr in Graz."),
+        ("Vivo en Sevilla.", "Ya no vivo en Sevilla."),
+        ("Abito a Roma con la mia famiglia.", "Non abito più a Roma."),
+        ("Moro em Lisboa.", "Já não moro em Lisboa."),
+        ("Ik woon in Gent.", "Ik woon niet meer in Gent."),
+    ],
+)
+def test_a_denial_in_another_language_takes_the_slot_and_is_in_the_head(tmp_path, first, second):
+    """An agent must not be told what the user took back as if it held."""
+    with MemoryManager(tmp_path, embedder=None) as memory:
+        memory.observe(first, session="1")
+        memory.observe(second, session="2")
+        assert memory.value("user/home").text == second
+        assert second in memory.rules.policy().head
+
+
+@pytest.mark.parametrize("said", ["Ich bin kein Vegetarier mehr.", "Je ne suis plus médecin."])
+def test_a_denial_of_what_has_no_slot_is_of_the_class_of_what_it_denies(said):
+    """So that the head shows both."""
+    assert [one.signal for one in lessons(said)] == [Signal.IDENTITY]
+
+
+@pytest.mark.parametrize(
+    ("first", "corrections", "named"),
+    [
+        (
+            "My sister's wedding is on Friday in Ghent",
+            ("No, it's on Saturday, not Friday", "It's in Bruges, not Ghent"),
+            ("sister's wedding", "Saturday", "Bruges"),
+        ),
+        (
+            "Our team offsite is in May at the lake house",
+            ("No, it's in June, not May", "It's at the old mill, not the lake house"),
+            ("team offsite", "June", "old mill"),
+        ),
+    ],
+)
+def test_a_correction_keeps_what_it_is_about(memory, first, corrections, named):
+    """So that the next correction of the same thing finds its words in it."""
+    for said in (first, *corrections):
+        seen = memory.observe(said, "ok", session="a")
+    (last,) = seen.learned
+    assert last.action == "replaced"
+    assert [one.text for one in memory.list(limit=99) if one.role is None] == [last.memory.text]
+    assert all(one in last.memory.text for one in named)
+    memory.undo(seen.change)
+    (left,) = (one.text for one in memory.list(limit=99) if one.role is None)
+    assert named[1] in left
+    assert named[2] not in left

@@ -122,3 +122,36 @@ def test_the_stop_of_a_german_day_ends_no_sentence(text):
     assert (
         len(sentences("Wir kommen am 8. Dann gehen wir.", "Wir kommen am 8. Dann gehen wir.")) == 2
     )
+
+
+@pytest.mark.parametrize(
+    ("plan", "day"),
+    [
+        ("from September we close at 16 on saturdays", "2026-09-01"),
+        ("starting in June I work from home on Fridays", "2026-06-01"),
+        ("my salary will be 5200 from August", "2026-08-01"),
+        ("As of next Monday the gym opens at 6", "2026-04-27"),
+        ("we meet every other Friday starting May 15", "2026-05-15"),
+        ("Ab Juni arbeite ich zu Hause.", "2026-06-01"),
+    ],
+)
+def test_what_begins_is_due_on_its_first_day_and_never_over(plan, day):
+    """The rest of a named month is no deadline."""
+    at, over = dates_of(plan, SAID)
+    assert (at.date().isoformat(), over) == (day, None)
+
+
+@pytest.mark.parametrize(
+    ("plan", "day"),
+    [
+        ("I fly from Paris on Monday.", "2026-04-27"),
+        ("I'm in Rome from 4 May to 8 May.", "2026-05-04"),
+        ("The exam is two weeks from Monday.", None),
+        ("The report is due in September.", "2026-09-30"),
+    ],
+)
+def test_what_only_happens_then_is_over_afterwards(plan, day):
+    """A place before the day, both ends, a day that is counted, and a deadline."""
+    at, over = dates_of(plan, SAID)
+    assert over > at
+    assert day in (None, at.date().isoformat())

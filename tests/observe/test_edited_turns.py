@@ -46,7 +46,7 @@ def learnt(memory):
 
 
 @pytest.mark.parametrize("door", ["messages", "kept"])
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(edits=st.lists(st.sampled_from([*STATEMENTS]), min_size=2, max_size=5))
 def test_the_last_words_alone_have_taught(tmp_path_factory, door, edits):
     """However often a message is edited, also back to what it said, its last words count."""

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from samples import LEFT, MESSAGES, NOT_OWN, TAKEN
+from samples import LEFT, MESSAGES, TAKEN
 
 from memento.observe import cues
 from memento.observe.candidates import find
@@ -39,12 +39,6 @@ def test_any_text_gives_candidates_that_quote_it(message, previous):
         assert message[one.span.start : one.span.end] == one.span.text
         assert DOUBT_AT <= one.probability <= 1
         assert one.reasons
-
-
-@pytest.mark.parametrize("text", NOT_OWN.values(), ids=NOT_OWN)
-def test_nothing_is_learnt_from_code_quotations_logs_and_tables(text):
-    """Not even as doubtful."""
-    assert find(text).candidates == ()
 
 
 @pytest.mark.parametrize(
@@ -184,11 +178,56 @@ def said(message):
         ),
         ("I live in Porto and Lisbon.", ["I live in Porto and Lisbon."]),
         ("I'm a nurse and mother of two.", ["I'm a nurse and mother of two."]),
+        ("I live in Porto, except in summer.", ["I live in Porto, except in summer."]),
+        (
+            "Call me Bo, my full name is Boris Lund but nobody uses it.",
+            ["Call me Bo, my full name is Boris Lund but nobody uses it."],
+        ),
+        ("Je m'appelle Luc et j'habite à Lyon.", ["Je m'appelle Luc", "j'habite à Lyon."]),
+        ("Me llamo Eva y vivo en Cádiz.", ["Me llamo Eva", "vivo en Cádiz."]),
+        ("J'habite à Lyon et je ne fume pas.", ["J'habite à Lyon et je ne fume pas."]),
     ],
 )
 def test_what_fills_a_slot_is_parted_from_what_follows(message, parts):
     """Else what replaces the value would hide the rest of the sentence with it."""
     assert said(message) == parts
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "never push to main directly, unless it's a hotfix",
+        "I take 20 mg of lisinopril daily, but not on dialysis days",
+        "I'm allergic to nuts - just kidding",
+        "I'm pregnant, I think",
+        "I can come on Friday, if my mom can take the kids",
+        "I have a dog, well had, he died",
+        "I'm free on Mondays, except the first one of the month",
+        "We live in Porto half the year and in Oslo the rest",
+        "I play tennis on Tuesdays, or at least I try",
+        "I prefer tabs but this repo uses spaces so use spaces here",
+    ],
+)
+def test_a_clause_that_limits_a_statement_is_not_cut_off(message):
+    """Without it the statement would say what its speaker took back."""
+    assert said(message) == [message]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "I live in Porto, can you find me a flat?",
+        "I'm vegan, so what should I cook tonight?",
+        "I work at Acme, anyway thanks for the help",
+        "I'm allergic to peanuts and I need a recipe for dinner",
+        "I use vim, lol",
+    ],
+)
+def test_what_is_no_part_of_a_statement_is_cut_off(message):
+    """Questions, requests and thanks are worth nothing later."""
+    (text,) = said(message)
+    assert text == message[: len(text)]
+    assert len(text.split()) <= 5
 
 
 @pytest.mark.parametrize("blank", [" ", "\n", "  "])

@@ -188,6 +188,119 @@ def test_other_words_mean_it_if_nothing_else_is_as_near(open_memory):
     assert told(memory) == {"The lease runs out in March.", "Deploy on Tuesdays."}
 
 
+PERSONAL = ("I live in Ghent.", "I'm allergic to nuts.", "My wife is Ana.")
+ALL_OF_ME = [
+    "Forget everything you know about me.",
+    "please delete all I told you",
+    "wipe your memory of me, please",
+    "Could you erase everything you've stored about me?",
+    "forget everything from today",
+]
+
+
+@pytest.mark.parametrize("request_", ALL_OF_ME)
+def test_everything_of_the_user_is_all_that_the_user_told(memory, tell, request_):
+    """Also what answers repeat; one undo brings it back."""
+    for said in PERSONAL:
+        memory.observe(said, f"Noted: {said}", session="a")
+    before = told(memory)
+    seen = tell(request_, "forget", session="b", assistant="Done.")
+    assert told(memory) == {"Done."}
+    assert seen.forget[0].found == ()
+    memory.undo(seen.change)
+    assert before <= told(memory)
+
+
+def test_everything_of_one_of_several_users_is_not_that_of_another(memory, tell):
+    """Each is known by the name with which the messages came."""
+    for who, said in zip(("ann", "bob"), PERSONAL, strict=False):
+        memory.observe(said, session=who, actor=who)
+    tell("forget everything you know about me", "forget", session="a", actor="ann")
+    assert told(memory) == {PERSONAL[1]}
+
+
+@pytest.mark.parametrize(
+    ("request_", "left"),
+    [
+        ("forget everything I just told you", {*PERSONAL[:2]}),
+        ("forget everything from yesterday", {*PERSONAL}),
+        (
+            "Bram read all of the ward plans on the ferry, forget everything I told you",
+            {*PERSONAL},
+        ),
+    ],
+)
+def test_all_of_something_else_is_not_all_that_the_user_told(memory, hearing, request_, left):
+    """The last message, a day on which nothing was told, or a message that tells more."""
+    for said in PERSONAL:
+        memory.observe(said, session="a")
+    hearing.knows(request_[request_.index("forget") :], "forget")
+    memory.observe(request_, session="a")
+    assert told(memory) >= left
+
+
+def test_what_was_said_next_of_a_forgotten_person_is_reported(memory, tell):
+    """It names nobody, so it is about whom the message before names."""
+    for said in ("My cousin Ida moved to Graz", "she never answers", "I like tea"):
+        tell(said, "relation" if "I like" not in said else "preference", session="a")
+    (request,) = tell("forget everything about Ida", "forget", session="b").forget
+    assert {memory.get(one).text for one in request.found} == {"she never answers"}
+    assert "I like tea" in told(memory)
+
+
+KEPT = [
+    ("forget my salary but remember that I work at Acme", "salary", "I work at Acme"),
+    ("Remember that I moved to Leeds but delete my salary", "salary", "I moved to Leeds"),
+    ("please forget my salary and keep my job", "salary", None),
+]
+
+
+@pytest.mark.parametrize(("said", "about", "learned"), KEPT)
+def test_one_sentence_may_ask_to_forget_and_to_keep(memory, said, about, learned):
+    """Each half is read alone."""
+    memory.observe("My salary is 4200 euros", session="a")
+    memory.observe("I work at Acme", session="a")
+    seen = memory.observe(said, session="b")
+    assert [one.about for one in seen.forget] == [about]
+    assert "My salary is 4200 euros" not in told(memory)
+    assert [one.memory.text for one in seen.learned] == ([learned] if learned else [])
+
+
+@pytest.mark.parametrize(
+    ("request_", "told_", "about"),
+    [
+        (
+            "Bitte vergiss mein Gehalt",
+            ("Mein Gehalt ist 4200 Euro", "Ich wohne in Graz", "Ich bin allergisch gegen Nüsse"),
+            "Gehalt",
+        ),
+        (
+            "Oublie mon salaire s'il te plaît",
+            ("Mon salaire est de 3000 euros", "J'habite à Lyon", "Je suis allergique aux noix"),
+            "salaire",
+        ),
+        (
+            "Por favor olvida mi salario",
+            ("Mi salario es de 2000 euros", "Vivo en Sevilla", "Soy alérgico a los cacahuetes"),
+            "salario",
+        ),
+        (
+            "Vergeet mijn adres alsjeblieft",
+            ("Mijn adres is Dam 3", "Ik werk bij Acme", "Ik ben allergisch voor noten"),
+            "adres",
+        ),
+    ],
+)
+def test_another_language_names_it_by_its_nouns(tmp_path, request_, told_, about):
+    """The words that ask, and the commonest ones of the language, name nothing."""
+    with MemoryManager(tmp_path) as memory:
+        for said in told_:
+            memory.observe(said, session="a")
+        (request,) = memory.observe(request_, session="b").forget
+        assert (request.about, request.found) == (about, ())
+        assert told(memory) == {*told_[1:]}
+
+
 LIFE = (
     "I take metformin twice a day.",
     "My blood pressure is 150 over 95.",

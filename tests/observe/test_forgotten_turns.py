@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from memento import MemoryManager
-
 
 def everything_told(memory, question):
     """Return all that a model would be told."""
@@ -55,20 +53,11 @@ def test_a_request_is_carried_out_however_it_is_made(memory, request_):
     assert "010 4477" not in everything_told(memory, "What is my phone number?")
 
 
-def test_undo_brings_it_back(asked):
-    """The turns come back with the slot."""
-    memory, seen = asked
-    memory.undo(seen.change)
-    assert memory.value("user/phone").text == "My phone number is 555 010 4477 now."
-    assert "All right, 555 010 4477." in everything_told(memory, "What is my phone number?")
-
-
-def test_a_turn_without_a_session_is_hidden_too(tmp_path):
+def test_a_turn_without_a_session_is_hidden_too(memory):
     """It has no answer to look for."""
-    with MemoryManager(tmp_path, embedder=None) as memory:
-        memory.observe("I live in Porto.")
-        memory.observe("Forget my home address.")
-        assert "Porto" not in everything_told(memory, "Where do I live?")
+    memory.observe("I live in Porto.")
+    memory.observe("Forget my home address.")
+    assert "Porto" not in everything_told(memory, "Where do I live?")
 
 
 @pytest.mark.parametrize(
@@ -84,21 +73,19 @@ def test_a_turn_without_a_session_is_hidden_too(tmp_path):
         ("My salary is 5100 euros.", "By the way. My salary is 5100 euros."),
     ],
 )
-def test_a_turn_that_said_it_again_is_hidden_too(tmp_path, first, again):
+def test_a_turn_that_said_it_again_is_hidden_too(memory, first, again):
     """In another session, in other words, in a message that taught nothing."""
-    with MemoryManager(tmp_path, embedder=None) as memory:
-        for n, said in enumerate([first, again]):
-            memory.observe(said, f"Noted: {said}", session=f"s{n}")
-        about = "salary" if "salary" in first else "email" if "@" in first else "phone number"
-        memory.observe(f"Forget my {'home address' if 'Porto' in first else about}.", session="t")
-        told = everything_told(memory, f"What is my {about}? Where do I live?")
-        assert not any(value in told for value in ("010 4477", "ada@corp", "Porto", "5100"))
+    for n, said in enumerate([first, again]):
+        memory.observe(said, f"Noted: {said}", session=f"s{n}")
+    about = "salary" if "salary" in first else "email" if "@" in first else "phone number"
+    memory.observe(f"Forget my {'home address' if 'Porto' in first else about}.", session="t")
+    told = everything_told(memory, f"What is my {about}? Where do I live?")
+    assert not any(value in told for value in ("010 4477", "ada@corp", "Porto", "5100"))
 
 
-def test_a_turn_that_only_names_a_place_stays(tmp_path):
+def test_a_turn_that_only_names_a_place_stays(memory):
     """A value of one word is said where it fills the slot, not wherever the word stands."""
-    with MemoryManager(tmp_path, embedder=None) as memory:
-        memory.observe("I live in Porto.", session="a")
-        memory.observe("The train from Porto was late.", session="b")
-        memory.observe("Forget my home address.", session="c")
-        assert "train from Porto" in everything_told(memory, "Was the train late?")
+    memory.observe("I live in Porto.", session="a")
+    memory.observe("The train from Porto was late.", session="b")
+    memory.observe("Forget my home address.", session="c")
+    assert "train from Porto" in everything_told(memory, "Was the train late?")

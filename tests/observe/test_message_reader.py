@@ -1,16 +1,11 @@
-"""The reader: its files, its windows, what a statement is, its threads and processes."""
+"""The reader: its windows, what a statement is, its threads."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import multiprocessing
-import shutil
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,8 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import MESSAGES, NOT_OWN
 
-from memento.embed.onnx import MINILM
-from memento.errors import EmbedderError
 from memento.observe import reader
 from memento.observe.candidates import find
 from memento.observe.mask import HIDDEN, hide
@@ -28,72 +21,6 @@ from memento.observe.signals import Signal
 from tests.observe.stand_in import CLASSES, LEFT, StandIn
 
 SAID = "My name is Ada. I live in Porto."
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """A copy of the model that may be damaged; the reader is loaded from it."""
-    copied = Path(shutil.copytree(MINILM, tmp_path / "minilm"))
-    monkeypatch.setattr(reader, "MINILM", copied)
-    monkeypatch.setattr(reader, "MANIFEST", copied / "reader.json")
-    monkeypatch.setattr(reader, "_loaded", reader._loaded.__wrapped__)
-    return copied
-
-
-# ---------------------------------------------------------------------- files
-
-
-@pytest.mark.parametrize("name", ["reader.onnx", "model.onnx", "tokenizer.json"])
-def test_one_changed_byte_is_named(folder, name):
-    """A file with one changed byte is refused at the first message, by its path."""
-    content = bytearray((folder / name).read_bytes())
-    content[len(content) // 2] ^= 1
-    (folder / name).write_bytes(content)
-    made = Reader.load()
-    with pytest.raises(EmbedderError, match=rf"{name}: is damaged.*reinstall"):
-        made.read(SAID)
-
-
-@pytest.mark.parametrize("name", ["reader.onnx", "model.onnx", "tokenizer.json"])
-def test_a_missing_file_is_named_and_may_come_back(folder, name):
-    """It is refused at the first message, by its path; once it is there the same reader works."""
-    (folder / name).rename(folder / "away")
-    made = Reader.load()
-    with pytest.raises(EmbedderError, match=rf"{name}: cannot be read.*reinstall"):
-        made.read(SAID)
-    (folder / "away").rename(folder / name)
-    assert list(made.read(SAID).statements())
-
-
-@pytest.mark.parametrize(
-    "content", [None, "", "[]", "{}", '{"sha256": {}}', '{"classes": ["x"], "sha256": {}}']
-)
-def test_a_bad_manifest_is_named(folder, content):
-    """A missing or meaningless manifest is refused when the reader is made."""
-    (folder / "reader.json").unlink()
-    if content is not None:
-        (folder / "reader.json").write_text(content)
-    with pytest.raises(EmbedderError, match=r"reader\.json: cannot be read .*reinstall"):
-        Reader.load()
-
-
-def test_a_model_that_does_not_load_is_explained(folder):
-    """Files that match their manifest but are no model give an error of ours."""
-    (folder / "reader.onnx").write_bytes(b"no model")
-    manifest = json.loads((folder / "reader.json").read_text())
-    manifest["sha256"]["reader.onnx"] = hashlib.sha256(b"no model").hexdigest()
-    (folder / "reader.json").write_text(json.dumps(manifest))
-    with pytest.raises(EmbedderError, match="cannot load the model"):
-        Reader.load().read(SAID)
-
-
-def test_the_files_are_whole_and_small():
-    """The manifest names what is there; the word embeddings are those of the embedder."""
-    manifest = json.loads(reader.MANIFEST.read_text())
-    for name, digest in manifest["sha256"].items():
-        assert hashlib.sha256((MINILM / name).read_bytes()).hexdigest() == digest
-    assert set(manifest["classes"]) == set(map(str, Signal))
-    assert (MINILM / "reader.onnx").stat().st_size < 15_000_000
 
 
 def test_importing_loads_no_model():
@@ -189,7 +116,6 @@ def test_statements_are_in_order_and_quote_the_message(message, previous):
         assert 0 <= one.probability <= 1
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     st.lists(
         st.tuples(
@@ -282,20 +208,3 @@ def test_several_threads_read_the_same():
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(lambda text: made.read(text).chances, texts))
     assert all(map(np.array_equal, alone, together))
-
-
-def _child(answers):
-    answers.put(Reader.load().read(SAID).chances.tobytes())
-
-
-@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
-def test_fork():
-    """A forked child of a process that has read loads a model of its own and agrees."""
-    expected = Reader.load().read(SAID).chances.tobytes()
-    context = multiprocessing.get_context("fork")
-    answers = context.SimpleQueue()
-    child = context.Process(target=_child, args=(answers,))
-    child.start()
-    assert answers.get() == expected
-    child.join()
-    assert child.exitcode == 0

@@ -29,6 +29,12 @@ FILLED = [
     ("My editor is Helix.", "preference", "user/editor", "helix"),
     ("My brother uses vim.", "fact", "user/brother", "my uses vim"),
     ("Ich heiße Jonas.", "identity", "user/name", "jonas"),
+    ("We're moving to MariaDB.", "decision", "project/database", "mariadb"),
+    ("We started using MariaDB.", "fact", "project/database", "mariadb"),
+    ("We prefer using MariaDB.", "fact", "project/database", "mariadb"),
+    ("I'm using nano on the server.", "fact", "user/editor@server", "nano"),
+    ("I've been using vim for three years.", "fact", "user/editor", "vim"),
+    ("I work at 3M.", "identity", "user/employer", "3m"),
 ]
 NONE = [
     ("I'm allergic to nuts.", "fact"),
@@ -45,6 +51,22 @@ NONE = [
     ("My mother-in-law lives next door.", "relation"),
     ("Never use vim.", "rule"),
     ("I may move to Spain if I might.", "identity"),
+    *(
+        (f"We {said}.", "fact")
+        for said in (
+            "decided against switching to MySQL",
+            "'d never switch to MySQL",
+            "'re not moving to MySQL",
+            "aren't migrating from Postgres to MySQL",
+            "considered moving to MySQL but dropped it",
+            "'re thinking of using MySQL",
+            "won't be switching to MySQL",
+            "talked about adopting Kubernetes",
+        )
+    ),
+    ("I work at 7 every day.", "identity"),
+    ("I work for 3 different teams.", "identity"),
+    ("I work at 9:30 on most days.", "identity"),
 ]
 
 
@@ -92,8 +114,12 @@ HELD = {
     ),
     "user/employer": (
         "I work at Siemens.",
-        ["I joined Slack.", "I just joined Mastodon.", "I work at Starbucks today."],
+        [
+            "I joined Slack.", "I just joined Mastodon.", "I work at Starbucks today.",
+            "I work at 7 every day.", "I work for 3 teams.", "I work from Leeds but live in York.",
+        ],
     ),
+    "user/editor": ("I use vim.", ["I'm using nano on the server.", "I use Emacs for Lisp."]),
     "user/job": (
         "I work as a nurse.",
         ["I work as a volunteer on Sundays.", "I work as a character in a game."],
@@ -102,13 +128,21 @@ HELD = {
         "My time zone is Europe/Berlin.",
         ["My time zone is confusing.", "My time zone is wrong in the app."],
     ),
+    "user/name": ("My name is Ada Lund.", ["My middle name is Rose.", "My last name is Holm."]),
+    "user/phone": (
+        "My phone number is 555 010 4477.",
+        ["My work number is 030 123 4567.", "My office phone is 030 123 4567."],
+    ),
     "user/birthday": (
         "My birthday is 3 May.",
         ["My birthday is soon.", "My birthday is tomorrow.", "My birthday is on Friday."],
     ),
     "user/email": (
         "My email is ada@corp.example.",
-        ["My email is bob@corp.example, he checks it for me."],
+        [
+            "My email is bob@corp.example, he checks it for me.",
+            "My work email is ada@firm.example.",
+        ],
     ),
 }  # fmt: skip
 """Slot to its value, and statements of its form whose value is of another sort, or another's."""
@@ -134,6 +168,8 @@ def test_what_is_no_value_of_a_slot_replaces_none(memory, key, first, then):
         "I recently moved to Kuala Lumpur.",
         "We moved to Leith, into a small flat.",
         "I moved to Vordingborg with my family.",
+        "I moved to Kortrijk.",
+        "I recently moved to Hasselt.",
     ],
 )
 def test_what_people_move_to_is_their_home_if_it_is_a_place(memory, said):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 import shutil
 from datetime import UTC, datetime
@@ -20,7 +18,7 @@ from memento.errors import EmbedderError
 from memento.observe import reader, slot_reader, slots
 from memento.observe.personal import SLOTS, SURE_AT, TOLD_AT, Personal
 from memento.observe.signals import Signal
-from memento.observe.slot_reader import SlotReader, found_in
+from memento.observe.slot_reader import found_in
 
 ENDED = len(SLOTS)
 """Columns of values before those of what no longer holds."""
@@ -229,26 +227,6 @@ def folder(tmp_path_factory, monkeypatch):
     monkeypatch.setattr(slot_reader, "MANIFEST", copied / "slots.json")
     monkeypatch.setattr(slot_reader, "_loaded", slot_reader._loaded.__wrapped__)
     return copied
-
-
-@pytest.mark.parametrize(
-    "content", [None, "", "[]", "{}", '{"sha256": {}}', '{"slots": ["x"], "sha256": {}}']
-)
-def test_a_damaged_manifest_names_the_repair(folder, content):
-    """And a manifest of another version."""
-    (folder / "slots.json").unlink()
-    if content is not None:
-        (folder / "slots.json").write_text(content)
-    with pytest.raises(EmbedderError, match="train_slots"):
-        SlotReader.load()
-
-
-def test_the_manifest_names_the_files_of_the_package():
-    """The words are those of the default embedder, so the file is small."""
-    manifest = json.loads(slot_reader.MANIFEST.read_text())
-    for name, digest in manifest["sha256"].items():
-        assert hashlib.sha256((MINILM / name).read_bytes()).hexdigest() == digest
-    assert (MINILM / "slots.onnx").stat().st_size < 15_000_000
 
 
 @pytest.mark.parametrize(

@@ -5,24 +5,26 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memento import Source
+from memento import Config, Source
 from memento.base import blocks
+from memento.base.blocks import LATER
 from memento.errors import InvalidInput
 from memento.ledger import links, memories
 from memento.ledger.rows import USER
 from memento.prompt.policy_values import ZONES
-from memento.prompt.zones import LATER, compile_head, placed
+from memento.prompt.zones import compile_head, placed
 from memento.text.words import estimate
 from memento.verbs import rules
 from memento.verbs.rules import Rules
 
 ORDERS = {1, 2, 3}
+FIRST, LAST = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, tzinfo=UTC)
 
 
 def zones(policy):
@@ -270,6 +272,22 @@ def test_what_is_open_is_in_the_tail(memory, clock):
     ]
 
 
+@pytest.mark.parametrize(
+    ("zone", "told"),
+    [
+        ("America/New_York", FIRST), ("Asia/Tokyo", LAST),
+        ("Pacific/Kiritimati", LAST), ("UTC", FIRST),
+    ],
+)  # fmt: skip
+def test_a_plan_told_at_the_edge_of_time_breaks_no_policy(open_memory, clock, zone, told):
+    """Where the time zone has no such moment, its day is that in UTC."""
+    memory = open_memory(config=Config(timezone=zone))
+    due = clock() - timedelta(days=1)
+    memory.add("Call the plumber", kind="plan", signal="plan", occurred_at=told, due_at=due)
+    assert memory.rules.policy().text is not None
+    assert memory.rules.policy("what is due?").text is not None
+
+
 def test_what_is_recalled_is_not_what_the_head_shows(full):
     """The ninth zone is the block of ``prompt``, without the memories above it."""
     fact = full.add("The recipe of the bread is from Ada", "long")
@@ -310,7 +328,7 @@ def a_row(memory):
     return ledger.read(lambda c: memories.by_id(c, ns, made.id))
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(drawn=MEMORIES)
 def test_no_stored_text_makes_a_line_or_closes_a_zone(memory, drawn):
     """Each memory is one line of its zone, whatever it says; only rules of the user are orders."""
@@ -348,6 +366,24 @@ def test_lines_about_the_same_thing_are_in_order_of_time_and_dated(memory, clock
     ]
 
 
+def test_lines_of_different_zones_about_the_same_thing_are_dated(memory, clock):
+    """A rule under a condition and the one that narrows it are in different zones."""
+    memory.add("Cite in McGill style.", kind="rule", condition="when I ask for a case")
+    clock.advance(timedelta(days=40))
+    memory.add("McGill is for what I hand in.", kind="rule")
+    memory.add("I study law.", signal="identity")
+    lines = memory.rules.policy().head.splitlines()
+    assert [line[-13:] for line in lines if "McGill" in line] == [" (2025-02-10)", " (2025-01-01)"]
+    assert '- "I study law."' in lines
+
+
+def test_a_word_that_many_lines_have_dates_none(memory):
+    """They are about the same project, not about the same thing."""
+    for n in range(4):
+        memory.add(f"Orion{n} is in Orion", kind="rule")
+    assert "(20" not in memory.rules.policy().head
+
+
 @settings(max_examples=50)
 @given(drawn=MEMORIES, turn=st.randoms(use_true_random=False))
 def test_the_order_of_arrival_of_reading_makes_no_difference(memory, drawn, turn):
@@ -362,7 +398,7 @@ def test_the_order_of_arrival_of_reading_makes_no_difference(memory, drawn, turn
     assert compile_head(placed(rows), [], 300, ids=False) == first
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.integers(1, 900), st.integers(0, 6))
 def test_the_budget_is_exceeded_by_locked_rules_only(tmp_path_factory, tokens, locked):
     """And then it is said; what is dropped is named with its zone."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +16,8 @@ from memento import MemoryManager
 from memento.base.blocks import BRIEF_NOTICE, NOTICE
 from memento.errors import InvalidInput
 from memento.prompt import Relevant
-from memento.prompt.rendering import compose, escape, likely, new_nonce, newer_first, render
+from memento.prompt.choosing import likely, newer_first
+from memento.prompt.rendering import compose, escape, new_nonce, render
 from memento.testing import HashEmbedder
 from memento.text.words import estimate
 from memento.types import Hit, Kind, Memory, Source, Status, Tier, Trust
@@ -81,7 +84,7 @@ def parse(block: str, nonce: str) -> list[dict[str, str]]:
     return [json.loads(line) for line in lines[2:-1]]
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=6))
 def test_any_text_comes_back_unchanged_and_the_block_cannot_be_closed(texts: list[str]) -> None:
     """The block has one record for each text, even if a text contains the nonce."""
@@ -125,6 +128,98 @@ def test_the_turn_that_taught_the_older_one_comes_after_the_newer_one_too() -> N
     assert compose(hits, nonce=NONCE).shown == ("new", "turn", "old")
 
 
+OLD = Hit(memory("Order the flowers from Van der Plas.", id="old", actor="ria"), 0.9, 0.9)
+
+
+def said_later(text: str, **changes: object) -> Hit:
+    """Return a hit that fits the query less, of a day later."""
+    later = {"occurred_at": MOMENT + timedelta(days=1), "id": "new", "actor": "ria"}
+    return Hit(memory(text, **(later | changes)), 0.2, 0.2)
+
+
+def test_what_a_speaker_said_later_comes_before_what_it_may_have_changed() -> None:
+    """A word of content in common is enough, in any form; the best hit stays in the block."""
+    new = said_later("From June, any flower comes from Fleur Metz.")
+    assert newer_first([OLD, new]) == [new, OLD]
+    orders = {
+        "Who delivers?": ("new", "old"),
+        "Who did it before?": ("old", "new"),
+        "What happened yesterday?": ("old", "new"),
+    }
+    for query, shown in orders.items():
+        assert compose([OLD, new], nonce=NONCE, query=query).shown == shown
+    one_record = estimate(compose([OLD], nonce=NONCE).text)
+    assert compose([OLD, new], nonce=NONCE, tokens=one_record + 5).shown == ("old",)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        said_later("She buys flowers too.", actor="theo"),
+        said_later("I bought the flowers.", actor=None, role="assistant"),
+        said_later("Did we buy flowers?"),
+        said_later("It rained."),
+        said_later("Flowers from Metz.", occurred_at=MOMENT),
+        said_later("Flowers from Metz.", source=Source(Trust.AGENT)),
+        said_later("Flowers from Metz.", status=Status.SUPERSEDED),
+        said_later("Flowers from Metz.", namespace=("other",)),
+        replace(said_later("Flowers from Metz."), conflicts=("old",)),
+        replace(said_later("Flowers from Metz."), terms={"belief": -1.0}),
+        said_later("Flowers. " + "All of them came. " * 20),
+    ],
+    ids=[
+        "another speaker",
+        "the assistant",
+        "a question",
+        "another thing",
+        "not later",
+        "an agent's",
+        "superseded",
+        "another namespace",
+        "contradicts",
+        "judged",
+        "a report",
+    ],
+)
+def test_what_changes_nothing_stays_behind_what_fits_better(other: Hit) -> None:
+    """Only a short statement of the same speaker, made later, may change one."""
+    assert newer_first([OLD, other]) == [OLD, other]
+
+
+@pytest.mark.parametrize(
+    ("own", "others"),
+    [
+        ("I order flowers every week.", "My sister orders flowers every month."),
+        ("My birthday is on 3 March.", "Our neighbour's birthday is on 9 April."),
+        ("I order tulips.", "If I had a garden I would never order tulips."),
+    ],
+)
+def test_another_persons_fact_does_not_change_ones_own(own: str, others: str) -> None:
+    """A shared word counts only if it is about the same person, and about what is so."""
+    old = Hit(memory(own, id="old", actor="ria"), 0.9, 0.9)
+    assert newer_first([old, said_later(others)]) == [old, said_later(others)]
+    assert newer_first([old, said_later(own)]) == [said_later(own), old]
+
+
+def test_function_words_of_another_language_move_none() -> None:
+    """In German nearly all statements of a person have "mein", "ist" and "nicht"."""
+    old = Hit(memory("Mein Bruder ist nicht in Wien.", id="old", actor="ria"), 0.9, 0.9)
+    other = said_later("Mein Name ist nicht Anna.")
+    assert newer_first([old, other]) == [old, other]
+    moved = said_later("Mein Bruder ist jetzt in Linz.")
+    assert newer_first([old, moved]) == [moved, old]
+
+
+def test_what_all_hits_are_about_moves_none() -> None:
+    """Else a place that all of them name would put them in order of time."""
+    others = [
+        said_later(f"I {did} in Ghent.", id=did, occurred_at=MOMENT + timedelta(days=day))
+        for day, did in enumerate(("swam", "sang", "slept", "danced", "cooked"), start=1)
+    ]
+    hits = [Hit(memory("My flat in Ghent is small.", id="old", actor="ria"), 0.9, 0.9), *others]
+    assert newer_first(hits) == hits
+
+
 def test_of_an_answer_in_doubt_what_is_newer_is_shown() -> None:
     """Otherwise a prompt would show what holds no longer, alone."""
     hits = [
@@ -135,7 +230,28 @@ def test_of_an_answer_in_doubt_what_is_newer_is_shown() -> None:
     assert [hit.id for hit in likely(hits, 0.3)] == ["a", "b", "d"]
 
 
-@settings(max_examples=200, deadline=None)
+def test_a_sure_answer_is_shown_with_what_may_be_news_of_it(tmp_path: Path) -> None:
+    """News often fits the question much less; an answer in doubt gets nothing more."""
+    with MemoryManager(tmp_path, embedder=None) as memory:
+        memory.add("My nursing exam in Makati, hall Ilang, is on May 9.", occurred_at=MOMENT)
+        for row, hall in enumerate(("Ilang", "Ilang", "Rosal", "Rosal", "Rosal", "Rosal")):
+            memory.add(f"A nursing exam in Makati, hall {hall}, row {row}.", actor="office")
+        memory.add(
+            "The Makati hall Ilang is full, so June 6.", occurred_at=MOMENT + timedelta(days=1)
+        )
+        sure, doubtful = "When is my nursing exam in Makati?", "Where is the exam?"
+        best = {query: [hit.text for hit in memory.retrieve(query)] for query in (sure, doubtful)}
+        assert not any("Ilang is full" in text for text in best[sure])
+        records = [json.loads(line) for line in memory.prompt(sure).splitlines()[2:-1]]
+        assert [one["text"] for one in records[:2]] == [
+            "The Makati hall Ilang is full, so June 6.",
+            best[sure][0],
+        ]
+        assert {one["text"] for one in records} == {*best[sure], records[0]["text"]}
+        assert memory.prompt(sure, 1).count('"text"') == 1
+        assert "Ilang is full" not in memory.prompt(doubtful)
+
+
 @given(st.text())
 def test_escape_is_json(text: str) -> None:
     """Every JSON reader gets the escaped text back, whatever characters it has."""
@@ -182,7 +298,6 @@ def test_emoji_and_words_with_joiners_stay_as_they_are(text: str) -> None:
     assert escape(text) == f'"{text}"'
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(st.text(max_size=60), max_size=8), st.integers(1, 200))
 def test_the_whole_block_fits_the_budget(texts: list[str], tokens: int) -> None:
     """Counted by its words, the block never has more than the budget; or it is empty."""

@@ -123,6 +123,18 @@ def test_no_acknowledged_memory_is_lost_by_a_kill(root, agent):
         assert {each.source.uri for each in kept.values()} == {"mcp:claude"}
 
 
+def test_what_is_no_request_is_not_waited_for(agent):
+    """A response, which is never answered, and a message without a method, answered once."""
+    one = agent()
+    one.say(request(1, "ping"), b'{"jsonrpc":"2.0","id":7,"result":{}}\n')
+    one.say(b'{"jsonrpc":"2.0","id":99}\n', request(2, "ping"))
+    heard = [one.hear() for _ in range(3)]
+    assert [(each["id"], each.get("error", {}).get("code")) for each in heard] == [
+        (1, None), (99, -32600), (2, None),
+    ]  # fmt: skip
+    assert one.leave() == (0, b"", b"")
+
+
 def test_the_next_request_of_a_quiet_agent_starts_another_process(root, agent):
     """It is greeted again, so that it knows who speaks."""
     one = agent()

@@ -11,7 +11,6 @@ from shelves import NOW, Shelf
 from memento.ledger.lite.fulltext import expression
 from memento.ledger.match import In
 from memento.ledger.predicate import Filters
-from memento.retrieve.by_meaning import ByChroma
 from memento.retrieve.question import parse
 from memento.retrieve.spellings import match_term
 from memento.retrieve.visible import allow
@@ -63,9 +62,8 @@ def test_nothing_above_noise_is_empty(facts, query):
     assert facts.find(query).found == ()
 
 
-def test_vector_noise():
+def test_vector_noise(shelf):
     """Without a common word a memory needs a cosine above the noise."""
-    shelf = Shelf()
     near, far = shelf.add("alpha"), shelf.add("beta")
     shelf.embed({near: [0.8, 0.6], far: [0.1, 0.995]})
     found = shelf.find("gamma", np.array([1, 0], np.float32)).found
@@ -76,7 +74,7 @@ SYNTAX = """ " ' * ( ) NEAR AND OR NOT : ^ head { } - + a cat 猫 ก็ é % ; 
 evil = st.text() | st.lists(st.sampled_from([*SYNTAX.split(), "\x00", "\ud800"])).map(" ".join)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=200)
 @given(evil)
 def test_no_query_is_syntax(query):
     """The index takes any question, and nothing outside the namespace comes back."""
@@ -87,7 +85,6 @@ def test_no_query_is_syntax(query):
     assert answer == shelf.find(query)
 
 
-@settings(max_examples=300, deadline=None)
 @given(evil)
 def test_no_memory_is_syntax(text):
     """Any text can be asked for, and is found if it has a word."""
@@ -125,13 +122,6 @@ def test_filters_come_before_limits(shelf):
     assert [one.docid for one in shelf.find("red cat", allowed=mask).found] == [only]
 
 
-@pytest.mark.parametrize("status", ["superseded", "forgotten", "erased"])
-def test_only_active_ones_by_default(shelf, status):
-    """Hidden memories are not found."""
-    shelf.add("red cat", status=status)
-    assert shelf.hits("red cat") == []
-
-
 @given(st.permutations(range(6)))
 @settings(max_examples=20, deadline=None)
 def test_same_call_same_answer(order):
@@ -166,7 +156,6 @@ OBJECTS = ["Alpha", "Beta Gamma", "the old Delta", "Epsilon", "Zeta Eta Theta", 
     st.booleans(),
     st.integers(0, 2**32 - 1),
 )
-@settings(max_examples=200, deadline=None)
 def test_newer_of_two_alike(subject, objects, between, with_vectors, seed):
     """Of two statements alike but for their object, the newer comes first."""
     shelf = Shelf()
@@ -200,19 +189,6 @@ def test_an_earlier_question_is_no_answer(shelf):
     assert shelf.hits("When is Lena's birthday?")[0].startswith("Lena's birthday is")
 
 
-def test_duplicates_fold(shelf):
-    """The same thing said twice is one hit that stands for both."""
-    first = shelf.add("I like the red bike.")
-    second = shelf.add("i really like the red bike!")
-    shelf.add("I like the blue bike.")
-    found = shelf.find("red bike").found
-    assert [(one.docid, one.folded) for one in found if one.docid in {first, second}] in (
-        [(second, (first,))],
-        [(first, (second,))],
-    )
-    assert len(found) == 2
-
-
 def test_different_numbers_do_not_fold(shelf):
     """One digit makes another statement."""
     shelf.add("Room 12 is free")
@@ -243,9 +219,8 @@ def test_k_hits_in_spite_of_duplicates(shelf):
         "4f9c1e7",
     ],
 )
-def test_identifiers_come_first(name):
+def test_identifiers_come_first(shelf, name):
     """The memory that holds an identifier letter for letter comes first among thousands alike."""
-    shelf = Shelf()
     decoy = "foo bar foo.bar https example org x y src app py a b 17 ada"
     rows = [shelf.row(f"ticket{i} {decoy} {i}") for i in range(300)]
     rows.insert(150, shelf.row(f"long story about {name} and other things " + "filler words " * 30))
@@ -378,19 +353,6 @@ def test_a_name_and_more(keyed):
     assert len(found) > 1
 
 
-def test_names_only(keyed):
-    """match="names" returns only what is named."""
-    assert keyed.hits("is the editor best for wars", match="names") == ["vim"]
-    assert keyed.hits("wars", match="names") == []
-
-
-def test_names_do_not_count(keyed):
-    """match="text" ranks by text alone."""
-    found = keyed.find("editor", match="text").found
-    assert len(found) == 2
-    assert not any("name" in one.ranks for one in found)
-
-
 def test_speaker_named(shelf):
     """Of the same words, those of the participant the question names come first."""
     shelf.add("I went hiking in the hills", actor="Ada Lovelace", session="s")
@@ -423,31 +385,6 @@ def test_context_of_neighbours(shelf):
     assert "Lisbon, in spring." in shelf.hits("which city did Tom move to?")
 
 
-def test_chroma_gives_the_same_evidence():
-    """Its candidates are scored as those of exact search, also the ones that it lacks."""
-    random = np.random.default_rng(4)
-    shelf = Shelf()
-    docids = [shelf.add(f"word{i % 7} cat {i}", session=f"s{i % 5}") for i in range(60)]
-    matrix = random.normal(size=(60, 16)).astype(np.float32)
-    matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
-    shelf.embed(dict(zip(docids, matrix, strict=True)))
-    exactly = shelf.search()
-    for query in ("cat", "word3", "zebra", "word1 word2"):
-        vector = matrix[random.integers(60)]
-        nearest = np.argsort(-(matrix[5:] @ vector)) + 5
-        index = ByChroma(
-            exactly._vectors,
-            exactly._snap,
-            exactly._note_damage,
-            lambda _vector, n, found=nearest: [str(docids[at]) for at in found[:n]],
-            lambda ids: np.array(ids, np.int64),
-            np.arange(5),
-        )
-        exact = shelf.find(query, vector, k=10)
-        near = shelf.find(query, vector, k=10, nearest=index)
-        assert near.found == exact.found
-
-
 def test_missing_vectors_do_not_harm():
     """A memory not embedded yet is found by its words among embedded ones."""
     store = Shelf()
@@ -455,27 +392,6 @@ def test_missing_vectors_do_not_harm():
     fresh = store.add("the zebra is striped")
     store.embed({docid: [0.6, 0.8] for docid in embedded})
     assert store.find("zebra", np.array([1, 0], np.float32)).found[0].docid == fresh
-
-
-def test_budget(facts):
-    """Hits come in order until k or until the tokens are spent."""
-    every = facts.hits("the is", k=5)
-    assert facts.hits("the is", k=2) == every[:2]
-    fitting = facts.find("the is", tokens=10, count_tokens=lambda text: len(text.split())).found
-    assert sum(len(facts.text_of[one.docid].split()) for one in fitting) <= 10
-
-
-def test_cut(facts):
-    """A least score and a share of the best both drop hits."""
-    every = facts.find("the deployment target").found
-    assert len(facts.find("the deployment target", cutoff=0.9).found) < max(2, len(every))
-    assert facts.find("the deployment target", min_score=1.0).found in ((), every[:1])
-
-
-def test_scores_do_not_rise(facts):
-    """Along the answer the score never rises."""
-    scores = [one.score for one in facts.find("the machine report is due on floor two").found]
-    assert scores == sorted(scores, reverse=True)
 
 
 @given(st.text(max_size=200))

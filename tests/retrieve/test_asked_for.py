@@ -9,7 +9,7 @@ import pytest
 from shelves import Shelf
 
 from memento import MemoryManager
-from memento.prompt import rendering
+from memento.prompt import choosing
 from memento.retrieve.by_name import slot_asked
 from memento.text.words import terms
 
@@ -68,9 +68,8 @@ def test_every_slot_of_a_person_has_ways_to_ask_for_it_and_no_other():
     assert {one["key"] for one in filled if one["key"].startswith("user/")} == asked.keys()
 
 
-def test_the_value_of_a_slot_is_found_though_it_shares_no_word_with_the_question():
+def test_the_value_of_a_slot_is_found_though_it_shares_no_word_with_the_question(shelf):
     """Neither words nor vector lead to it; its key does."""
-    shelf = Shelf()
     home = shelf.add("Moved to Porto for good", key="user/home")
     shelf.add("Ana lives where the tram ends", key="ana/home")
     shelf.embed({home: [0.0, 1.0]})
@@ -83,9 +82,8 @@ def test_the_value_of_a_slot_is_found_though_it_shares_no_word_with_the_question
 # A kind
 
 
-def test_a_kind_that_is_named_alone_is_all_that_is_wanted():
+def test_a_kind_that_is_named_alone_is_all_that_is_wanted(shelf):
     """All memories of the kind, before those that only say the word."""
-    shelf = Shelf()
     mine = {
         shelf.add("Oat milk, no sugar", kind="preference"),
         shelf.add("Aisle", kind="preference"),
@@ -96,9 +94,8 @@ def test_a_kind_that_is_named_alone_is_all_that_is_wanted():
     assert found[1].confidence > 0.8
 
 
-def test_a_kind_beside_a_subject_is_evidence_among_others():
+def test_a_kind_beside_a_subject_is_evidence_among_others(shelf):
     """A decision about something else is no answer."""
-    shelf = Shelf()
     shelf.add("The queue at the bakery was long")
     shelf.add("RabbitMQ for the queue", kind="decision")
     shelf.add("Blue for the walls", kind="decision")
@@ -108,9 +105,8 @@ def test_a_kind_beside_a_subject_is_evidence_among_others():
 # A rule
 
 
-def test_a_standing_instruction_is_lifted_only_if_one_is_asked_for():
+def test_a_standing_instruction_is_lifted_only_if_one_is_asked_for(shelf):
     """What begins with "always" answers "who" no better than any other memory."""
-    shelf = Shelf()
     shelf.add("Always ask Ruth about branches")
     lift = [one.terms.get("standing", 0) for one in shelf.find("who cut the branches").found]
     assert not any(lift)
@@ -123,9 +119,8 @@ def test_a_standing_instruction_is_lifted_only_if_one_is_asked_for():
 # A question
 
 
-def test_an_older_question_stands_behind_a_statement_and_makes_nothing_surer():
+def test_an_older_question_stands_behind_a_statement_and_makes_nothing_surer(shelf):
     """It shares all words with the question and answers none of it."""
-    shelf = Shelf()
     shelf.add("Where did we put the pump of the boat, by the way?", role="user", session="s")
     assert shelf.find("where is the pump of the boat").confidence == 0
     shelf.add("The pump lies under the bench")
@@ -134,9 +129,8 @@ def test_an_older_question_stands_behind_a_statement_and_makes_nothing_surer():
     assert found[0].confidence > found[1].confidence
 
 
-def test_an_older_question_is_found_by_who_asks_for_questions():
+def test_an_older_question_is_found_by_who_asks_for_questions(shelf):
     """Then it is the answer."""
-    shelf = Shelf()
     shelf.add("Where is the pump?", role="user", kind="question")
     shelf.add("The pump lies under the bench")
     assert shelf.hits("which questions did I have about the pump")[0] == "Where is the pump?"
@@ -145,9 +139,8 @@ def test_an_older_question_is_found_by_who_asks_for_questions():
 # A name
 
 
-def test_a_mistyped_word_in_a_question_about_something_else_is_no_name():
+def test_a_mistyped_word_in_a_question_about_something_else_is_no_name(shelf):
     """The mistyped address of a jump host is not the user's address."""
-    shelf = Shelf()
     shelf.add("Linden Row 7", key="address")
     shelf.add("The jump host is bastion-2")
     assert first(shelf, "what is the adress of the jump host") == "The jump host is bastion-2"
@@ -180,9 +173,8 @@ def test_the_end_of_a_key_yields_to_what_has_all_the_rest_of_the_question():
         ("error 2207 again", "E-2207: no water"),
     ],
 )
-def test_the_word_before_a_number_may_be_shortened(question, text):
+def test_the_word_before_a_number_may_be_shortened(shelf, question, text):
     """The code of an error is meant, and not whatever counts errors."""
-    shelf = Shelf()
     number = next(word for word in question.split() if word.isdigit())
     shelf.add(text)
     shelf.add(f"I made {number} errors with one ticket, done again")
@@ -219,19 +211,18 @@ def test_a_prompt_in_doubt_shows_two_and_what_is_nearly_as_likely():
         SimpleNamespace(confidence=sure, newer=None, id=str(sure))
         for sure in (0.4, 0.01, 0.02, 0.3, 0.03)
     ]
-    shown = [hit.confidence for hit in rendering.likely(hits, 0.45)]
+    shown = [hit.confidence for hit in choosing.likely(hits, 0.45)]
     assert shown == [0.4, 0.01, 0.3]
-    assert rendering.likely(hits, 0.55) == tuple(hits)
-    assert rendering.likely([], 0.0) == ()
+    assert choosing.likely(hits, 0.55) == tuple(hits)
+    assert choosing.likely([], 0.0) == ()
 
 
-def test_a_prompt_with_a_number_shows_as_many(tmp_path):
+def test_a_prompt_with_a_number_shows_as_many(memory):
     """Who says how many wants as many."""
     question = "which oil does the gearbox of the harbour ferry take"
-    with MemoryManager(tmp_path, embedder=None) as memory:
-        memory.add("The gearbox of the ferry was changed in May")
-        for n in range(12):
-            memory.add(f"Pier {n} of the harbour is painted")
-        assert memory.retrieve(question).confidence <= rendering.DOUBTED
-        assert [memory.prompt(question, k).count("\n{") for k in (None, 5)] == [2, 5]
-        assert len(memory.recall(question).hits) == 2
+    memory.add("The gearbox of the ferry was changed in May")
+    for n in range(12):
+        memory.add(f"Pier {n} of the harbour is painted")
+    assert memory.retrieve(question).confidence <= choosing.DOUBTED
+    assert [memory.prompt(question, k).count("\n{") for k in (None, 5)] == [2, 5]
+    assert len(memory.recall(question).hits) == 2

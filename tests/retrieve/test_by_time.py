@@ -162,6 +162,33 @@ def test_a_time_and_more(diary, question, expected):
     assert diary.hits(question, now=NOW)[0] == expected
 
 
+@pytest.mark.parametrize(
+    ("told", "plan", "question"),
+    [
+        ("2025-03-31", "dentist on Thursday at 10", "What do I have on Thursday?"),
+        ("2025-03-31", "call the plumber on Wednesday", "What do I have today?"),
+        ("2025-02-10", "rent is due on the 1st of May", "what do I have to do on 1 May?"),
+        ("2025-03-17", "the exam is in three weeks", "What's planned for 7 April?"),
+        ("2025-03-02", "the passport is due on the 9th", "What did I have to do on 9 March?"),
+        ("2025-03-31", "Am Donnerstag zum Zahnarzt", "Was steht am Donnerstag an?"),
+    ],
+)
+def test_a_plan_is_found_by_the_day_it_is_due(shelf, told, plan, question):
+    """A weekday in it is the next one, however long before it was made."""
+    for day, text in (("2025-03-20", "Tea with Ada on Thursday"), (told, plan)):
+        shelf.add(text, at=at(day), kind="plan")
+    shelf.add("I like tea", at=at(told))
+    assert shelf.hits(question, now=NOW) == [plan]
+
+
+def test_plans_are_read_at_once(shelf):
+    """However many there are, their texts take one look, and the latest are read."""
+    for number in range(130):
+        shelf.add(f"call customer {number} on 9 June", at=at("2025-03-01"), kind="plan")
+    shelf.add("the exam is in eight weeks", at=at("2025-03-03"), kind="plan")
+    assert shelf.hits("What do I have on 28 April?", now=NOW) == ["the exam is in eight weeks"]
+
+
 def test_nothing_happened(diary):
     """A day without memories has no answer."""
     assert diary.hits("What happened on 8 March 2025?", now=NOW) == []
@@ -224,9 +251,8 @@ def test_what_happened_comes_before_what_speaks_of_it(shelf):
     ]
 
 
-def test_what_is_set_aside_changes_nothing(diary):
+def test_what_is_set_aside_changes_nothing(shelf, diary):
     """A quarantined memory of that day is neither found nor noticed."""
-    shelf = Shelf()
     for day, text in DIARY:
         shelf.add(text, at=at(day), role="user")
     shelf.add(
@@ -316,9 +342,8 @@ def test_every_memory_of_the_day_and_no_other(days, count):
     assert shelf.hits(f"What happened on {day}?", now=NOW, k=400) == right
 
 
-def test_meaning_decides_within_a_time():
+def test_meaning_decides_within_a_time(shelf):
     """A memory of the time asked about is proposed although no word and no vector is near."""
-    shelf = Shelf()
     away = np.array([0, 0, 1], np.float32)
     inside = shelf.add("Zander for supper", at=at("2025-04-01"))
     others = [shelf.add(f"plan{n}", at=at("2024-06-01")) for n in range(300)]

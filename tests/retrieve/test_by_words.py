@@ -79,9 +79,8 @@ def test_another_namespace_changes_nothing():
     assert score(alone, "red cat")[2].score.tolist() == score(shared, "red cat")[2].score.tolist()
 
 
-def test_frequent_words_are_read_beside_rare_ones():
+def test_frequent_words_are_read_beside_rare_ones(shelf):
     """Of a word above the cap only the rows that a rarer word found are read."""
-    shelf = Shelf()
     for i in range(40):
         shelf.add(f"common words number {i}")
     rare = shelf.add("common zebra")
@@ -91,9 +90,8 @@ def test_frequent_words_are_read_beside_rare_ones():
     assert any(isinstance(match, All) for match in shelf.asked)
 
 
-def test_only_frequent_words():
+def test_only_frequent_words(shelf):
     """When every word is frequent, rows with all of them are found, by the same look for each."""
-    shelf = Shelf()
     both = shelf.add("alpha beta together")
     for i in range(40):
         shelf.add(f"alpha {i}")
@@ -114,33 +112,29 @@ def test_only_frequent_words():
         ("versammlung", 1),
     ],
 )
-def test_a_word_nobody_wrote_is_looked_for_by_its_start(text, found):
+def test_a_word_nobody_wrote_is_looked_for_by_its_start(shelf, text, found):
     """Words that start with the same five letters count, else four; not in English questions."""
-    shelf = Shelf()
     shelf.add("die Versammlung")
     shelf.add("der Versuch")
     assert np.count_nonzero(score(shelf, text)[2].score) == found
 
 
-def test_a_word_somebody_wrote_is_not_widened():
+def test_a_word_somebody_wrote_is_not_widened(shelf):
     """A word that is found as it stands finds nothing else."""
-    shelf = Shelf()
     shelf.add("Versammlung")
     shelf.add("Versammlungstag")
     assert np.count_nonzero(score(shelf, "versammlung")[2].score) == 1
 
 
-def test_the_start_of_a_word_counts_in_neighbours_too():
+def test_the_start_of_a_word_counts_in_neighbours_too(shelf):
     """A turn next to one that has the start of a word is given its share."""
-    shelf = Shelf()
     said = [shelf.row(text, session="s") for text in ("die Versammlung", "ja gern")]
     shelf.roster.apply(said)
     assert np.all(score(shelf, "versammlungstag")[2].score > 0)
 
 
-def test_forgotten_neighbours_lend_nothing():
+def test_forgotten_neighbours_lend_nothing(shelf):
     """A forgotten turn gives no context to the turns around it."""
-    shelf = Shelf()
     row = shelf.row("the zebra", session="s")
     shelf.roster.apply([row, shelf.row("yes, it did", session="s")])
     assert score(shelf, "zebra")[2].score[1] > 0

@@ -77,7 +77,7 @@ def test_many_users_are_answered_from_little_room(open_memory, monkeypatch):
 
 def test_small_namespaces_are_counted_with_what_is_around_them(memory):
     """The count of many small ones is the memory they take, within a fifth."""
-    views = [memory.of(f"user{n}") for n in range(200)]
+    views = [memory.of(f"user{n}") for n in range(80)]
     for view in views:
         view.add("my colour is green")
         view.store.stats()

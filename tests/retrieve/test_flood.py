@@ -11,7 +11,7 @@ import pytest
 from memento import Config, MemoryManager, Source
 from memento.testing import HashEmbedder
 
-FLOOD = 5_000
+FLOOD = 3_000
 QUESTIONS = ("zebra", "zebra attic", "where does the zebra sleep?", "zebra4711 in the attic")
 
 

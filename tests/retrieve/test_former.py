@@ -235,10 +235,9 @@ def test_a_note_of_the_former_value_is_found_although_the_question_names_the_pre
     assert signs[old.id] == {hit.id: hit.signs["cosine"] for hit in without}[old.id]
 
 
-def test_a_new_value_comes_before_a_memory_that_merely_has_words_of_the_question(tmp_path):
+def test_a_new_value_comes_before_a_memory_that_merely_has_words_of_the_question(memory):
     """The new value says nothing of what it is, and its key neither; its slot does."""
-    with MemoryManager(tmp_path, embedder=None) as memory:
-        memory.add("The code for the garden gate is 4418", key="me/seven")
-        memory.add("Rami knows the gate code, and the garden", "long")
-        memory.add("It's 7026 now, for whoever asks", key="me/seven")
-        assert memory.retrieve("what is the code for the garden gate")[0].text.startswith("It's")
+    memory.add("The code for the garden gate is 4418", key="me/seven")
+    memory.add("Rami knows the gate code, and the garden", "long")
+    memory.add("It's 7026 now, for whoever asks", key="me/seven")
+    assert memory.retrieve("what is the code for the garden gate")[0].text.startswith("It's")

@@ -84,12 +84,6 @@ class TestOrder:
         assert [hit.score for hit in after] == [hit.score for hit in before]
         assert after.confidence == before.confidence
 
-    def test_equal_calls_give_equal_orders(self, books):
-        """As long as nothing happens in between."""
-        books.feedback.rate("Plover", useful=True)
-        books.feedback.rate("Egret", verdict="wrong")
-        assert order(books) == order(books)
-
     def test_fewer_hits_are_the_first_of_more(self, books):
         """A limit changes no place."""
         books.feedback.rate("Plover", useful=True)
@@ -145,14 +139,6 @@ class TestOrder:
         assert [hit.id for hit in then] == before
         assert {hit.belief for hit in then} == {None}
         assert order(books)[0] == before[-1]
-
-    def test_a_retracted_verdict_moves_nothing(self, books):
-        """Places are as if it had never been given."""
-        before = order(books)
-        books.feedback.rate(before[0], verdict="harmful")
-        assert order(books) != before
-        books.feedback.retract(source="user")
-        assert order(books) == before
 
     def test_many_retracted_verdicts_move_nothing(self, open_memory, clock):
         """The next answer is without all of them, although a transaction folds only some."""

@@ -31,7 +31,7 @@ def shelf_of(turns):
 
 
 @pytest.mark.usefixtures("narrow")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(TURNS, min_size=1, max_size=60), SENTENCES, st.booleans(), st.booleans())
 def test_a_longer_answer_begins_with_the_shorter_one(turns, query, by_meaning, fold):
     """For every k, the first k hits of the longest answer are the answer to k."""
@@ -48,9 +48,8 @@ def test_a_longer_answer_begins_with_the_shorter_one(turns, query, by_meaning, f
 
 
 @pytest.mark.parametrize("by_meaning", [False, True])
-def test_no_way_of_looking_stops_at_its_first_proposals(by_meaning):
+def test_no_way_of_looking_stops_at_its_first_proposals(shelf, by_meaning):
     """All of 900 memories that hold the word are found when so many are asked for."""
-    shelf = Shelf()
     docids = [shelf.add(f"the harbour has berth {n}") for n in range(900)]
     vector = None
     if by_meaning:
@@ -61,9 +60,8 @@ def test_no_way_of_looking_stops_at_its_first_proposals(by_meaning):
 
 
 @pytest.mark.usefixtures("narrow")
-def test_an_echo_waits_for_better_ones_wherever_they_are():
+def test_an_echo_waits_for_better_ones_wherever_they_are(shelf):
     """A question asked before stands behind every memory that outscores what is left of it."""
-    shelf = Shelf()
     echo = shelf.add("Which tea does Ana drink?")
     for n in range(40):
         shelf.add(f"Ana drinks tea number {n}")
@@ -75,9 +73,8 @@ def test_an_echo_waits_for_better_ones_wherever_they_are():
 
 
 @pytest.mark.parametrize("talk", [True, False], ids=["sessions", "no sessions"])
-def test_cosines_are_smoothed_over_short_neighbours(talk):
+def test_cosines_are_smoothed_over_short_neighbours(shelf, talk):
     """A turn is as near as its vector with half of each neighbour's; a note as its own."""
-    shelf = Shelf()
     rng = np.random.default_rng(5)
     docids = [
         shelf.add(f"turn {n}", session=f"s{n // 10}" if talk and n % 50 else None)
@@ -100,9 +97,8 @@ def test_cosines_are_smoothed_over_short_neighbours(talk):
         assert found.of(beside).smooth == pytest.approx((mixed @ query)[beside], abs=2e-5)
 
 
-def test_what_is_known_of_others_is_left_out():
+def test_what_is_known_of_others_is_left_out(shelf):
     """Vectors of docids that are not in the view do not shift what is told of the rest."""
-    shelf = Shelf()
     docids = [shelf.add(f"note {n}") for n in range(5)]
     rows = np.eye(7, dtype=np.float32)
     shelf.embed(dict(zip([docids[0] - 1, *docids, docids[-1] + 1], rows, strict=True)))

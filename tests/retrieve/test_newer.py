@@ -69,6 +69,21 @@ def test_a_statement_of_the_same_form_about_something_else_is_no_news():
     assert (first.newer, second.newer) == (None, first.docid)
 
 
+@pytest.mark.parametrize(
+    "newer",
+    [
+        "My sister plays the violin, lessons on Fridays",
+        "My uncle's violin is for lessons only",
+        "If I had time I would play the violin again",
+    ],
+)
+def test_what_another_person_does_is_no_news_of_the_speaker(newer):
+    """It shares words and is near in meaning, but is about somebody else, or nothing that is."""
+    own = "I play the violin, lessons on Mondays"
+    first, second = asked(shelf_of(own, newer), "do I play the violin?")
+    assert (first.newer, second.newer) == (None, None)
+
+
 @pytest.mark.parametrize(("cosine", "moves"), [(0.6, True), (0.4, False)])
 def test_the_newer_of_two_near_notes_comes_first_whatever_it_says(cosine, moves):
     """Nothing tells whether it changes anything; one that is less near is only named."""
@@ -140,10 +155,9 @@ def test_the_hit_names_the_newer_memory(tmp_path):
     assert later.id in hits[1].explain()
 
 
-def test_a_question_about_the_past_gets_the_older_of_two_notes_that_fit_alike():
+def test_a_question_about_the_past_gets_the_older_of_two_notes_that_fit_alike(shelf):
     """They share no word, so nothing but their age tells which of them held before."""
     older, newer = "Trams: I drove the eight to the docks", "Ada hired me for her bakery"
-    shelf = Shelf()
     docids = [shelf.add(text, at=NOW - timedelta(days=90 - at)) for at, text in enumerate(
         (older, newer, "The piano needs tuning"))]  # fmt: skip
     for cosine, first in ((0.97, older), (0.5, newer)):

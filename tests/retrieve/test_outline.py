@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 
+import damage
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -179,26 +180,9 @@ def test_the_next_process_reads_the_outline_and_follows(open_memory, tmp_path, m
     assert len(seen) == 2
 
 
-def flipped(path, at):
-    """Change one bit of a file."""
-    data = bytearray(path.read_bytes())
-    data[at] ^= 1
-    path.write_bytes(data)
-
-
-DAMAGE = {
-    "gone": lambda path: path.unlink(),
-    "empty": lambda path: path.write_bytes(b""),
-    "cut off": lambda path: path.write_bytes(path.read_bytes()[:-9]),
-    "cut in the head": lambda path: path.write_bytes(path.read_bytes()[:70]),
-    "longer": lambda path: path.write_bytes(path.read_bytes() + b"x"),
-    "a bit of the head": lambda path: flipped(path, 60),
-    "a bit of the names": lambda path: flipped(path, derived.HEAD + 20),
-    "a bit of the columns": lambda path: flipped(path, -8),
-    "zeros": lambda path: path.write_bytes(bytes(9_000)),
-    "another program's": lambda path: path.write_bytes(b"PK\x03\x04" * 3_000),
-    "a folder": lambda path: (path.unlink(), path.mkdir()),
-    "a link": lambda path: path.rename(path.with_name("x")) and path.symlink_to("x"),
+DAMAGE = damage.DAMAGE | {
+    "a bit of the names": lambda path: damage.flip(path, derived.HEAD + 20),
+    "a bit of the columns": lambda path: damage.flip(path, -8),
     "of another namespace": lambda path: shutil.copy(path.with_name("2.outline"), path),
     "of another day": lambda path: shutil.copy(path.with_name("earlier"), path),
 }

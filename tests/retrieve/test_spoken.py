@@ -32,6 +32,15 @@ def test_a_text_is_read_once():
     assert [call.args[0] for call in read.call_args_list] == [*TEXTS[:3], TEXTS[1]]
 
 
+def test_a_plan_is_read_for_days_to_come():
+    """The same text is kept apart as a plan and as a story."""
+    known = Spoken()
+    for _ in range(2):
+        assert not known.of("Dentist on Friday", DAY)
+        [friday] = known.of("Dentist on Friday", DAY, plan=True)
+        assert date.fromordinal(friday.start) == date(2025, 4, 4)
+
+
 def test_no_text_is_kept():
     """Neither a text nor a digest that others could compute is in RAM."""
     one, other = Spoken(), Spoken()

@@ -56,11 +56,3 @@ def test_a_judged_memory_is_not_overtaken_for_its_age(memory):
     memory.feedback.rate(old.id, verdict="confirmed")
     order = [hit.id for hit in memory.retrieve("pool opens seven morning", k=2)]
     assert order[0] == old.id
-
-
-def test_an_answer_without_pairs_asks_the_ledger_once(memory):
-    """One look at an index: no rows and no sums are read."""
-    memory.add("My airline is Heron Air")
-    memory.add("The kettle is blue")
-    memory.flush(wait=True)
-    assert all(hit.conflicts == () for hit in memory.retrieve("airline kettle", k=5))

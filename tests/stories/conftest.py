@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,24 @@ class Outcome:
 BARE = {"demo", "backup", "config", "erase", "export", "help", "version"}
 """Commands that have no use for an embedder and do not take one."""
 
-Run = Callable[..., Outcome]
+
+@dataclass(frozen=True)
+class Typed:
+    """Runs ``memento`` with the arguments given; without an embedder unless one is asked for."""
+
+    capsys: pytest.CaptureFixture[str]
+
+    def __call__(self, *args: str | Path) -> Outcome:
+        """Run a command."""
+        words = [str(arg) for arg in args]
+        if words and words[0] not in BARE and not words[0].startswith("-"):
+            words += [] if "--embedder" in words else ["--embedder", "none"]
+        status = cli.main(words)
+        return Outcome(status, *self.capsys.readouterr())
+
+    def add(self, text: str, *options: str | Path) -> str:
+        """Add one memory; returns its id."""
+        return self("add", text, "--json", *options).data["id"]
 
 
 @pytest.fixture(autouse=True)
@@ -43,15 +59,6 @@ def _quiet_environment(monkeypatch, tmp_path):
 
 
 @pytest.fixture
-def memento(capsys) -> Run:
-    """Run ``memento`` with the arguments given; without an embedder unless one is asked for."""
-
-    def run(*args: str | Path) -> Outcome:
-        words = [str(arg) for arg in args]
-        if words and words[0] not in BARE and not words[0].startswith("-"):
-            words += [] if "--embedder" in words else ["--embedder", "none"]
-        status = cli.main(words)
-        out, err = capsys.readouterr()
-        return Outcome(status, out, err)
-
-    return run
+def memento(capsys) -> Typed:
+    """Run ``memento`` as a user would."""
+    return Typed(capsys)

@@ -21,11 +21,6 @@ file.write_text(text)
 """
 
 
-def add(memento, text, *options):
-    """Add one memory; returns its id."""
-    return memento("add", text, "--json", *options).data["id"]
-
-
 def shown(memento, memory_id):
     """Return the fields of a memory."""
     return memento("show", memory_id, "--json").data["memory"]
@@ -63,9 +58,7 @@ def editor(monkeypatch):
 )
 def test_set_changes_one_thing(memento, options, field, value):
     """Each option changes its field and no other, and `--json` shows the memory as it is then."""
-    one = add(
-        memento, "the kettle is blue", "--tag", "draft", "--tag", "keep", "--expires-in", "7d"
-    )
+    one = memento.add("the kettle is blue", "--tag", "draft", "--tag", "keep", "--expires-in", "7d")
     before = shown(memento, one)
     (told,) = memento("set", one[-8:], *options, "--json").data["memories"]
     after = shown(memento, one)
@@ -79,7 +72,7 @@ def test_set_changes_one_thing(memento, options, field, value):
 
 def test_set_takes_several_ids_and_takes_back(memento):
     """What a `--no-` option takes away is as it was."""
-    both = [add(memento, text) for text in ("the kettle is blue", "the cup is red")]
+    both = [memento.add(text) for text in ("the kettle is blue", "the cup is red")]
     memento("set", *both, "--pin", "--lock", "--metadata", "a=1")
     assert [shown(memento, one)["pinned"] for one in both] == [True, True]
     memento("set", *both, "--no-lock", "--no-pin", "--metadata", "-a")
@@ -91,8 +84,8 @@ def test_set_takes_several_ids_and_takes_back(memento):
 
 def test_set_moves_a_memory_into_another_slot(memento):
     """A new memory of the same content fills it, and supersedes what was there."""
-    old = add(memento, "Rami uses Vim", "--key", "rami/editor")
-    one = add(memento, "Rami uses Helix", "--tag", "tools", "--pin")
+    old = memento.add("Rami uses Vim", "--key", "rami/editor")
+    one = memento.add("Rami uses Helix", "--tag", "tools", "--pin")
     (moved,) = memento("set", one, "--key", "rami/editor", "--json").data["memories"]
     assert (moved["text"], moved["tags"], moved["pinned"]) == ("Rami uses Helix", ["tools"], True)
     assert memento("value", "rami/editor", "--json").data["id"] == moved["id"]
@@ -111,7 +104,7 @@ def test_set_moves_a_memory_into_another_slot(memento):
 )
 def test_set_refuses_in_one_line(memento, options, says):
     """And changes nothing."""
-    one = add(memento, "the kettle is blue")
+    one = memento.add("the kettle is blue")
     refused = memento("set", one, *options)
     assert (refused.status, refused.err.count("\n"), refused.out) == (2, 1, "")
     assert says in refused.err
@@ -120,7 +113,7 @@ def test_set_refuses_in_one_line(memento, options, says):
 
 def test_edit_applies_what_was_changed(memento, editor):
     """Text and fields, in place; `undo` takes it back."""
-    one = add(memento, "the ketle is blue", "--tag", "draft")
+    one = memento.add("the ketle is blue", "--tag", "draft")
     editor("ketle=>kettle", '["draft"]=>["ops", "home"]', 'tier = "medium"=>tier = "long"')
     memento("set", one, "--tier", "medium")
     assert "the kettle is blue" in memento("edit", one[-8:]).out
@@ -136,7 +129,7 @@ def test_edit_applies_what_was_changed(memento, editor):
 )
 def test_an_unchanged_file_changes_nothing(memento, editor, text):
     """Whatever the text looks like; an emptied file neither."""
-    one = add(memento, text, "--key", "a/b", "--tag", "t", "--due", "2027-01-01", "--kind", "plan")
+    one = memento.add(text, "--key", "a/b", "--tag", "t", "--due", "2027-01-01", "--kind", "plan")
     before = shown(memento, one)
     editor()
     assert memento("edit", one).out == "nothing was changed\n"
@@ -168,7 +161,7 @@ def test_an_unchanged_file_changes_nothing(memento, editor, text):
 )
 def test_a_mistake_in_the_fields_keeps_the_file(memento, editor, pair, says):
     """One line that says where; nothing is changed, and what was typed is not lost."""
-    one = add(memento, "the kettle is blue")
+    one = memento.add("the kettle is blue")
     before = shown(memento, one)
     editor(pair)
     refused = memento("edit", one)
@@ -182,7 +175,7 @@ def test_a_mistake_in_the_fields_keeps_the_file(memento, editor, pair, says):
 
 def test_an_editor_that_fails_changes_nothing(memento, monkeypatch):
     """One that is not there, and one that ends with an error."""
-    one = add(memento, "the kettle is blue")
+    one = memento.add("the kettle is blue")
     for command, says in (("no-such-editor", "cannot be run"), ("false", "exited with status 1")):
         monkeypatch.setenv("VISUAL", command)
         refused = memento("edit", one)
@@ -193,7 +186,7 @@ def test_edit_without_a_terminal_starts_no_editor_of_its_own(memento, monkeypatc
     """It names what to use instead; a program that was named may need no terminal."""
     for name in ("EDITOR", "VISUAL"):
         monkeypatch.delenv(name, raising=False)
-    one = add(memento, "the kettle is blue")
+    one = memento.add("the kettle is blue")
     refused = memento("edit", one)
     assert (refused.status, "there is no terminal" in refused.err) == (2, True)
     monkeypatch.setenv("EDITOR", "true")
@@ -202,7 +195,7 @@ def test_edit_without_a_terminal_starts_no_editor_of_its_own(memento, monkeypatc
 
 def test_undo_takes_back_the_last_change(memento):
     """It says what it will do; again it takes back the one before."""
-    one = add(memento, "The rent is 560 euros", "--key", "rent")
+    one = memento.add("The rent is 560 euros", "--key", "rent")
     told = memento("add", "The rent is 640 euros", "--key", "rent")
     assert f"replaces {one[-8:]}: The rent is 560 euros (undo: `memento undo 1`)" in told.out
     memento("set", one, "--tag", "+old")
@@ -218,8 +211,8 @@ def test_undo_takes_back_the_last_change(memento):
 @pytest.mark.parametrize(("answer", "text"), [(True, "tea"), (False, "coffee")])
 def test_undo_asks_on_a_terminal(memento, monkeypatch, answer, text):
     """No leaves all as it is; without a terminal it needs `--yes`."""
-    add(memento, "tea", "--key", "drink")
-    add(memento, "coffee", "--key", "drink")
+    memento.add("tea", "--key", "drink")
+    memento.add("coffee", "--key", "drink")
     refused = memento("undo")
     assert (refused.status, "--yes" in refused.err) == (2, True)
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
@@ -230,9 +223,9 @@ def test_undo_asks_on_a_terminal(memento, monkeypatch, answer, text):
 
 def test_undo_says_that_an_added_memory_is_forgotten_otherwise(memento):
     """A memory that replaced nothing is no change; what takes it back is named."""
-    add(memento, "tea", "--key", "drink")
-    add(memento, "coffee", "--key", "drink")
-    last = add(memento, "the kettle is blue")
+    memento.add("tea", "--key", "drink")
+    memento.add("coffee", "--key", "drink")
+    last = memento.add("the kettle is blue")
     assert f"to hide it: `memento forget {last[-8:]}`" in memento("undo", "--yes").err
 
 
@@ -265,7 +258,7 @@ def test_no_conflicts_is_said(memento):
 def test_moments_are_shown_in_the_users_zone(memento, monkeypatch):
     """That of MEMENTO_TIMEZONE, else that of the system; they are read in it, too."""
     monkeypatch.setenv("MEMENTO_TIMEZONE", "Asia/Tokyo")
-    add(memento, "tea", "--key", "drink", "--at", "2025-03-15T01:00")
+    memento.add("tea", "--key", "drink", "--at", "2025-03-15T01:00")
     told = memento("list", "--json").data["memories"][0]["occurred_at"]
     assert told == "2025-03-14T16:00:00+00:00"
     assert "2025-03-15" in memento("list").out
@@ -277,17 +270,17 @@ def test_moments_are_shown_in_the_users_zone(memento, monkeypatch):
 
 def test_an_empty_namespace_says_where_memories_are(memento):
     """In each command that finds nothing there."""
-    add(memento, "tea", "--namespace", "demo")
+    memento.add("tea", "--namespace", "demo")
     for words in (["list"], ["retrieve", "tea"], ["stats"]):
         assert "1 other namespace contains 1 memory: --namespace demo" in memento(*words).out
-    add(memento, "coffee", "--namespace", "acme/rami")
+    memento.add("coffee", "--namespace", "acme/rami")
     assert "2 other namespaces contain 2 memories" in memento("list").out
 
 
 @pytest.mark.parametrize("moment", ["2027-01-02", "2027-01-02T00:00:00", '"2027-01-02"'])
 def test_a_moment_is_edited_as_it_is_typed(memento, editor, moment):
     """A date or a time of TOML, or words in quotes; empty again for none."""
-    one = add(memento, "Water the plants", "--kind", "plan")
+    one = memento.add("Water the plants", "--kind", "plan")
     editor(f'valid_until = ""=>valid_until = {moment}', f'due_at = ""=>due_at = {moment}')
     assert memento("edit", one).status == 0
     after = shown(memento, one)
@@ -299,7 +292,7 @@ def test_a_moment_is_edited_as_it_is_typed(memento, editor, moment):
 
 def test_a_locked_memory_keeps_what_was_typed(memento, editor):
     """It is not changed, and the file with the text is named."""
-    one = add(memento, "the kettle is blue")
+    one = memento.add("the kettle is blue")
     memento("set", one, "--lock")
     editor("blue=>red")
     refused = memento("edit", one)

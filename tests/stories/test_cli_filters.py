@@ -8,7 +8,7 @@ import pytest
 import typer
 
 from memento import Draft, MemoryManager, Source
-from memento.cli import group_find, options
+from memento.cli import options
 from memento.cli.program import app
 
 KETTLE, TEAPOT = "the blue kettle is full", "the blue teapot is empty"
@@ -86,7 +86,10 @@ def test_a_filter_that_cannot_be_is_refused(memento, command):
     """With the option in the message, and without a traceback."""
     query = [] if command == "list" else ["blue"]
     for given, told in (
-        (("--where", "city"), "--where: 'city' is neither KEY=VALUE nor"),
+        (("--where", "city"), "--where: 'city' is neither KEY=VALUE nor a JSON object"),
+        (("--where", "{city}"), "is not a JSON object"),
+        (("--where", "n=1", "--where", "n=2"), "given twice"),
+        (("--where", '{"n": {"$more": 1}}'), "is not one of: $eq"),
         (("--without", "no-such-id"), "no memory 'no-such-id'"),
         (("--role", "x" * 1000), "role: "),
     ):
@@ -109,12 +112,6 @@ def test_an_option_has_the_same_words_everywhere():
     ]
     assert [name for name, *_ in told[0]] == names
     assert told[0] == told[1] == told[2]
-
-
-def test_a_command_keeps_its_own_name_and_help():
-    """Typer sees the command itself, with more options."""
-    assert group_find.prompt.__name__ == "prompt"
-    assert "for use in a prompt" in group_find.prompt.__doc__
 
 
 def test_the_hits_of_a_filter_are_those_of_the_method(memento, tmp_path):

@@ -18,7 +18,7 @@ def test_a_chain_is_printed_with_its_steps(memento):
 
 def test_the_overviews_print_lines_and_json(memento):
     """Each command has both forms, also if there is nothing to show."""
-    one = memento("add", "the kettle is blue", "--json").data["id"]
+    one = memento.add("the kettle is blue")
     memento("correct", one, "the kettle is red")
     assert "the kettle is red" in memento("insight", "timeline", "kettle").out
     moments = memento("insight", "timeline", "--by", "recorded", "--json").data["moments"]

@@ -85,14 +85,9 @@ def test_backup_overwrites_only_when_asked(memento):
     assert memento("backup", "agent_memory/b.db").status == 2
 
 
-def add(memento, text, *options):
-    """Add one memory; returns its id."""
-    return memento("add", text, "--json", *options).data["id"]
-
-
 def test_erase_says_first_and_then_does(memento):
     """A dry run changes nothing; with --yes the text is in no file, and a receipt says so."""
-    memory_id = add(memento, "the door code is zq4711qz")
+    memory_id = memento.add("the door code is zq4711qz")
     planned = memento("erase", memory_id, "--dry-run")
     assert (planned.status, planned.out) == (0, f"{memory_id}  would be erased\n")
     assert texts(memento, "agent_memory") == ["the door code is zq4711qz"]
@@ -108,9 +103,9 @@ def test_erase_says_first_and_then_does(memento):
 
 def test_erase_does_not_guess(memento, monkeypatch):
     """Without a terminal it wants --yes; without saying which, or saying two ways, it refuses."""
-    memory_id = add(memento, "a", "--session", "s")
+    memory_id = memento.add("a", "--session", "s")
     for n in range(6):
-        add(memento, f"more {n}", "--session", "s")
+        memento.add(f"more {n}", "--session", "s")
     refused = memento("erase", "--session", "s")
     assert refused.status == 2
     assert "--yes" in refused.err
@@ -125,7 +120,7 @@ def test_erase_does_not_guess(memento, monkeypatch):
 @pytest.mark.parametrize(("answer", "left"), [(True, 0), (False, 1)])
 def test_erase_asks(memento, monkeypatch, answer, left):
     """At a terminal it shows what is meant and asks; a no changes nothing."""
-    memory_id = add(memento, "the kettle is blue")
+    memory_id = memento.add("the kettle is blue")
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
     monkeypatch.setattr(typer, "confirm", lambda *_args, **_options: answer)
     asked = memento("erase", memory_id)
@@ -136,8 +131,8 @@ def test_erase_asks(memento, monkeypatch, answer, left):
 
 def test_erase_a_whole_namespace(memento):
     """--namespace alone means all of it, and no other."""
-    add(memento, "a", "--namespace", "acme/rami")
-    add(memento, "b")
+    memento.add("a", "--namespace", "acme/rami")
+    memento.add("b")
     assert (
         memento("erase", "--namespace", "acme/rami", "--yes", "--json").data["rows"]["memories"]
         == 1
@@ -160,7 +155,7 @@ def test_erase_with_what_was_derived(memento):
 
 def test_an_unfinished_erasure_exits_with_1(memento):
     """Somebody reads an older state: said on stderr, and done by the next command."""
-    memory_id = add(memento, "the door code is zq4711qz")
+    memory_id = memento.add("the door code is zq4711qz")
     Path("agent_memory/notes.txt").write_text("mine")
     reader = sqlite.sqlite3.connect("agent_memory/ledger.db", isolation_level=None)
     reader.execute("BEGIN")
@@ -183,8 +178,8 @@ class Binary(io.StringIO):
 
 def test_export_and_import(memento, tmp_path):
     """All namespaces travel; a second import adds nothing; a cut file is refused."""
-    add(memento, "the kettle is blue")
-    add(memento, "the door code is 4711", "--namespace", "acme/rami")
+    memento.add("the kettle is blue")
+    memento.add("the door code is 4711", "--namespace", "acme/rami")
     done = memento("export", "all.jsonl")
     assert (done.status, done.out) == (0, "all.jsonl  2 memories, 0 links, 0 events\n")
     assert memento("export", "all.jsonl").status == 4
@@ -204,7 +199,7 @@ def test_export_and_import(memento, tmp_path):
 
 def test_what_is_quarantined_is_not_lost_from_sight(memento):
     """An import, and each command that then finds nothing, name the command that lists it."""
-    add(memento, "the kettle is blue")
+    memento.add("the kettle is blue")
     memento("export", "all.jsonl")
     told = memento("import", "all.jsonl", "--root", "copy")
     assert "`memento quarantine list --root copy`" in told.err
@@ -221,7 +216,7 @@ def test_what_is_quarantined_is_not_lost_from_sight(memento):
 @pytest.mark.parametrize("harm", ["cut", "changed", "no export", "absent"])
 def test_a_refused_file_makes_no_store(memento, monkeypatch, tmp_path, harm, piped):
     """Whatever is wrong with it, and also if it comes through a pipe."""
-    add(memento, "the kettle is blue")
+    memento.add("the kettle is blue")
     memento("export", "all.jsonl")
     whole = (tmp_path / "all.jsonl").read_bytes()
     new = {"cut": whole[:-20], "changed": whole.replace(b"blue", b"grey"), "no export": b"a\n"}
@@ -235,8 +230,8 @@ def test_a_refused_file_makes_no_store(memento, monkeypatch, tmp_path, harm, pip
 
 def test_export_and_import_one_namespace(memento, monkeypatch):
     """--namespace, or the variable, names the one to write, and the one to put it into."""
-    add(memento, "the kettle is blue")
-    add(memento, "the door code is 4711", "--namespace", "acme/rami")
+    memento.add("the kettle is blue")
+    memento.add("the door code is 4711", "--namespace", "acme/rami")
     monkeypatch.setenv("MEMENTO_NAMESPACE", "acme/rami")
     assert memento("export", "rami.jsonl", "--json").data["memories"] == 1
     monkeypatch.delenv("MEMENTO_NAMESPACE")
@@ -250,7 +245,7 @@ def test_export_and_import_one_namespace(memento, monkeypatch):
 
 def test_export_and_import_through_pipes(memento, monkeypatch):
     """- is stdout and stdin; what is said about it goes to stderr."""
-    add(memento, "the kettle is blue")
+    memento.add("the kettle is blue")
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stdout", piped := Binary())
         assert memento("export", "-").status == 0
@@ -260,7 +255,7 @@ def test_export_and_import_through_pipes(memento, monkeypatch):
 
 def test_what_is_damaged_is_named(memento):
     """On export and on import, on stderr."""
-    memory_id = add(memento, "the kettle is blue")
+    memory_id = memento.add("the kettle is blue")
     file = sqlite.sqlite3.connect("agent_memory/ledger.db")
     file.execute("UPDATE memories SET text = 'the kettle is poor'")
     file.commit()

@@ -25,7 +25,7 @@ def test_two_clocks(memento):
 
 def test_locks(memento):
     """A locked memory is refused by its id, and the message names the command that helps."""
-    memory_id = memento("add", "Never deploy on a Friday", "--json").data["id"]
+    memory_id = memento.add("Never deploy on a Friday")
     assert "locked" in memento("set", memory_id, "--lock").out
     refused = memento("forget", memory_id)
     assert refused.status == 5
@@ -33,6 +33,6 @@ def test_locks(memento):
     assert "pinned" not in memento("set", memory_id, "--no-pin").out
     assert "pinned" in memento("set", memory_id, "--no-lock", "--pin").out
     assert memento("forget", memory_id).status == 0
-    memory_id = memento("add", "The gate code is 1904", "--json").data["id"]
+    memory_id = memento.add("The gate code is 1904")
     memento("set", memory_id, "--lock")
     assert f"{memory_id}  was locked" in memento("erase", memory_id, "--yes").out

@@ -36,7 +36,7 @@ def test_what_cannot_be_accepted_on_the_command_line(memento):
 
 def test_the_policy_on_the_command_line(memento):
     """Head, tail, or both; ``--explain`` says which memory is where."""
-    rule = memento("add", "Use tabs", "--kind", "rule", "--json").data["id"]
+    rule = memento.add("Use tabs", "--kind", "rule")
     memento("add", "Use metric units", "--kind", "rule", "--condition", "when I cook")
     head = memento("rules", "policy", "--head").out
     assert '- "Use tabs"' in head

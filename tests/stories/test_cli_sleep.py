@@ -44,12 +44,6 @@ def test_the_archive_takes_short_ids(run):
     assert "active" in run("set", "in-the-shed", "--no-archived")
 
 
-def test_strength_and_feedback_take_short_ids(run):
-    """Like the other commands."""
-    assert "used, belief" in run("feedback", "in-the-shed", "--useful")
-    assert "uses" in run("insight", "strength", "in-the-shed")
-
-
 def test_stale_says_why(run):
     """A memory that is believed less than before is one that somebody should look at."""
     assert run("insight", "stale") == "nothing is stale\n"

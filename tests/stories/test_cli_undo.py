@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 
-def added(memento, text, *options):
-    """Add a memory; returns its id."""
-    return memento("add", text, "--json", *options).data["id"]
-
-
 def test_correct_and_undo(memento):
     """The new text is found, the old one after the undo, and the new one again after the redo."""
-    old = added(memento, "the kettle is blue", "--key", "kettle")
+    old = memento.add("the kettle is blue", "--key", "kettle")
     new = memento("correct", old[-12:], "the kettle is red", "--json").data
     assert (new["text"], new["key"]) == ("the kettle is red", "kettle")
     (change,) = memento("changes", "--json").data["changes"]
@@ -26,7 +21,7 @@ def test_correct_and_undo(memento):
 
 def test_the_history_of_a_chain(memento):
     """`--chain` shows both memories; it needs an id."""
-    old = added(memento, "the kettle is blue")
+    old = memento.add("the kettle is blue")
     memento("correct", old, "the kettle is red")
     states = memento("history", old, "--chain", "--json").data["states"]
     assert [state["text"] for state in states] == ["the kettle is blue"] * 2 + ["the kettle is red"]
@@ -35,7 +30,7 @@ def test_the_history_of_a_chain(memento):
 
 def test_what_stands_in_the_way_is_named(memento):
     """The memory and the later change; `--force` undoes that one first."""
-    old = added(memento, "the kettle is blue")
+    old = memento.add("the kettle is blue")
     memento("forget", old)
     memento("restore", old)
     left = memento("undo", "1")
@@ -53,9 +48,9 @@ def test_what_stands_in_the_way_is_named(memento):
 
 def test_the_difference_since_a_moment(memento):
     """It lists what came and what was hidden; nothing if both moments are the same."""
-    old = added(memento, "the kettle is blue")
+    old = memento.add("the kettle is blue")
     memento("correct", old, "the kettle is red")
-    added(memento, "a door")
+    memento.add("a door")
     found = memento("insight", "diff", "--since", "1h", "--json").data
     assert len(found["added"]) == 3
     assert "+ added" in memento("insight", "diff", "--since", "1h").out
@@ -68,7 +63,7 @@ def test_the_difference_since_a_moment(memento):
 
 def test_a_key_names_the_memory_that_fills_it(memento):
     """Where an id is taken, so that nobody has to look it up; without a value it names none."""
-    old = added(memento, "standup is at nine", "--key", "work/standup")
+    old = memento.add("standup is at nine", "--key", "work/standup")
     assert old in memento("history", "work/standup", "--json").out
     assert memento("correct", "work/standup", "standup is at ten").status == 0
     assert memento("set", "work/standup", "--tag", "+daily").status == 0
@@ -76,17 +71,9 @@ def test_a_key_names_the_memory_that_fills_it(memento):
     assert memento("forget", "work/standup").status == 3
 
 
-def test_one_command_is_one_change(memento):
-    """`undo` brings back all memories that one `forget` hid."""
-    ids = [added(memento, text) for text in ("the kettle is blue", "the door is green")]
-    assert memento("forget", *ids).out == "".join(f"{one}  forgotten\n" for one in ids)
-    assert "2 memories reverted" in memento("undo", "--yes").out
-    assert len(memento("list", "--json").data["memories"]) == 2
-
-
 def test_a_forgotten_value_comes_back_by_its_key(memento):
     """As it went: the key fills nothing meanwhile."""
-    added(memento, "the kettle is blue", "--key", "kettle")
+    memento.add("the kettle is blue", "--key", "kettle")
     memento("forget", "kettle")
     assert memento("restore", "kettle").out.endswith("  active\n")
     assert memento("value", "kettle", "--json").data["text"] == "the kettle is blue"
@@ -95,7 +82,7 @@ def test_a_forgotten_value_comes_back_by_its_key(memento):
 
 def test_one_undo_takes_a_command_back(memento):
     """Whatever number of memories it changed, and of changes it made of each."""
-    a, b = added(memento, "the kettle is blue"), added(memento, "the door is green")
+    a, b = memento.add("the kettle is blue"), memento.add("the door is green")
     memento("set", a, b, "--tag", "+home", "--archived")
     assert "4 changes, archive" in memento("undo", "--yes").err
     both = memento("list", "--json").data["memories"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from memento import MemoryManager
 from memento.text.chatter import is_acknowledgement, is_chatter
 
 IDLE = [
@@ -56,17 +55,16 @@ def test_tells_something(text):
 
 
 @pytest.mark.parametrize("reply", ["OK.", "Noted.", "Thanks!", "C'est noté.", "Entendido."])
-def test_an_acknowledgement_is_never_shown(tmp_path, reply):
+def test_an_acknowledgement_is_never_shown(memory, reply):
     """Neither found nor recalled nor in a prompt, though few other memories compete."""
-    with MemoryManager(tmp_path / "s", embedder=None) as memory:
-        memory.observe("The kettle is blue.", reply, session="s")
-        memory.observe("The teapot is red.", reply, session="s")
-        memory.add(reply, session="s", role="assistant")
-        for query in ("Where is the kettle?", "kettle", reply, f"{reply} kettle", "yesterday"):
-            assert reply not in [hit.text for hit in memory.retrieve(query, 10)]
-            assert reply not in memory.prompt(query)
-            told = memory.recall([{"role": "user", "content": query}], min_confidence=0)
-            assert reply not in [hit.text for hit in told.hits]
+    memory.observe("The kettle is blue.", reply, session="s")
+    memory.observe("The teapot is red.", reply, session="s")
+    memory.add(reply, session="s", role="assistant")
+    for query in ("Where is the kettle?", "kettle", reply, f"{reply} kettle", "yesterday"):
+        assert reply not in [hit.text for hit in memory.retrieve(query, 10)]
+        assert reply not in memory.prompt(query)
+        told = memory.recall([{"role": "user", "content": query}], min_confidence=0)
+        assert reply not in [hit.text for hit in told.hits]
 
 
 @pytest.mark.parametrize("text", IDLE)
@@ -81,30 +79,27 @@ def test_asks_for_something(text):
     assert not is_chatter(text)
 
 
-def test_nothing_gets_into_a_prompt_for_it(tmp_path):
+def test_nothing_gets_into_a_prompt_for_it(memory):
     """Though memories share its words."""
-    with MemoryManager(tmp_path / "store", embedder=None) as memory:
-        memory.add("Thanks to Ruth the morning shift is ok")
-        memory.add("Good night stories are on the blue shelf")
-        assert memory.retrieve("ok thanks")[0].confidence == 0
-        for text in IDLE:
-            assert memory.prompt(text) == ""
-        assert "blue shelf" in memory.prompt("where are the good night stories")
-        assert "Ruth" in memory.prompt("ok thanks", min_confidence=0)
+    memory.add("Thanks to Ruth the morning shift is ok")
+    memory.add("Good night stories are on the blue shelf")
+    assert memory.retrieve("ok thanks")[0].confidence == 0
+    for text in IDLE:
+        assert memory.prompt(text) == ""
+    assert "blue shelf" in memory.prompt("where are the good night stories")
+    assert "Ruth" in memory.prompt("ok thanks", min_confidence=0)
 
 
-def test_a_name_is_no_greeting(tmp_path):
+def test_a_name_is_no_greeting(memory):
     """Somebody may be called like one."""
-    with MemoryManager(tmp_path / "store", embedder=None) as memory:
-        memory.add("sings in the choir", key="people/bye", aliases=["Bye"])
-        assert "choir" in memory.prompt("Bye")
+    memory.add("sings in the choir", key="people/bye", aliases=["Bye"])
+    assert "choir" in memory.prompt("Bye")
 
 
-def test_least_confidence(tmp_path):
+def test_least_confidence(memory):
     """Nothing is returned below it, everything as before above it."""
-    with MemoryManager(tmp_path / "store", embedder=None) as memory:
-        memory.add("The boiler is serviced in October by Mr Hale")
-        found = memory.retrieve("when is the boiler serviced")
-        assert memory.retrieve("when is the boiler serviced", min_confidence=found.confidence)
-        above = min(1.0, found.confidence + 0.01)
-        assert not memory.retrieve("when is the boiler serviced", min_confidence=above)
+    memory.add("The boiler is serviced in October by Mr Hale")
+    found = memory.retrieve("when is the boiler serviced")
+    assert memory.retrieve("when is the boiler serviced", min_confidence=found.confidence)
+    above = min(1.0, found.confidence + 0.01)
+    assert not memory.retrieve("when is the boiler serviced", min_confidence=above)

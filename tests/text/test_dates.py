@@ -212,3 +212,19 @@ def test_capitals_make_no_difference_to_what_is_found(pieces, between):
         for m in (dates._EXPRESSION.finditer(text), dates._SMALL.finditer(text.lower()))
     ]
     assert both[0] == both[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("what did I march for?", []),
+        ("Did they march in the rain?", []),
+        ("What did I do in march?", ["2025-03-01"]),
+        ("Where were we March 2024?", ["2024-03-01"]),
+        ("What did she say, March or April?", ["2025-03-01", "2025-04-01"]),
+    ],
+)
+def test_a_month_in_lower_case_after_a_subject_is_a_verb(text, days):
+    """A capital, a year or another word before it makes it a month."""
+    found = times_of(text, date(2025, 5, 5), (2025,)).periods
+    assert [date.fromordinal(one.start).isoformat() for one in found] == days

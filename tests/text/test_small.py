@@ -56,7 +56,7 @@ GATED = {name: value for name, value in ALL.items() if value.needs is not None}
 
 @pytest.mark.parametrize("name", sorted(GATED))
 @given(data=st.data())
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 def test_what_an_expensive_pattern_needs_is_in_all_that_it_matches(
     name: str, data: st.DataObject
 ) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from memento import MemoryManager
 from memento.text.worldly import is_worldly
 
 WORLDLY = [
@@ -38,12 +37,11 @@ def test_may_ask_a_memory(text):
     assert not is_worldly(text)
 
 
-def test_what_asks_the_world_puts_nothing_into_the_prompt(tmp_path):
+def test_what_asks_the_world_puts_nothing_into_the_prompt(memory):
     """Although a memory has words of it; and a question about the same memory shows it."""
-    with MemoryManager(tmp_path, embedder=None) as memory:
-        memory.add("Ada wrote a poem about rain")
-        memory.add("The rain barrel is full")
-        assert memory.prompt("write me a poem about the sea", record=False) == ""
-        assert "Ada" in memory.prompt("which poem did Ada write?", record=False)
-        found = memory.retrieve("write me a poem about the sea", record=False)
-        assert found[0].text == "Ada wrote a poem about rain"
+    memory.add("Ada wrote a poem about rain")
+    memory.add("The rain barrel is full")
+    assert memory.prompt("write me a poem about the sea", record=False) == ""
+    assert "Ada" in memory.prompt("which poem did Ada write?", record=False)
+    found = memory.retrieve("write me a poem about the sea", record=False)
+    assert found[0].text == "Ada wrote a poem about rain"

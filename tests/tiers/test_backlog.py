@@ -141,3 +141,21 @@ def test_a_backlog_that_cannot_be_worked_on_is_left_alone(make_bench, memory):
     bench.index.refusal = None
     bench.indexer.retry()
     assert returned(lambda: bench.indexer.wait(None)) is True
+
+
+def test_nobody_looks_at_a_server_as_often_as_at_a_file(make_bench, monkeypatch):
+    """Where nothing is to be done: what many processes write, each of them does itself."""
+
+    def looks(seconds):
+        bench, seen = make_bench(poll_seconds=0.01), []
+        moment = bench.ledger.moment
+        monkeypatch.setattr(bench.ledger, "moment", lambda: seen.append(1) or moment())
+        bench.indexer.start()
+        threading.Event().wait(seconds)
+        bench.indexer.stop(10)
+        monkeypatch.undo()
+        return len(seen)
+
+    at_file = looks(1.0)
+    monkeypatch.setattr(type(make_bench().ledger), "in_file", False)
+    assert looks(1.0) < at_file / 2

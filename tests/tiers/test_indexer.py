@@ -107,17 +107,6 @@ def bench(memory):
     made.indexer.stop(10)
 
 
-def test_the_backlog_drains(bench, memory):
-    """Every row is embedded; those of the medium and long tier are indexed."""
-    memory.add_many({"text": f"a {t}", "tier": t} for t in ("short", "medium", "long"))
-    assert bench.owed() == {"embed": 3}
-    assert bench.indexer.wait(30)
-    assert bench.owed() == {}
-    assert sorted(bench.index.rows.values()) == ["long", "medium"]
-    assert bench.ledger.read(lambda c: vectors.embedders(c, 1)) == {"fake (8)": 3}
-    assert bench.kept_house.wait(30)
-
-
 def test_the_other_chores_have_as_much_time_as_each_round(bench, memory):
     """Long before the end of a long backlog; not while the store does not work."""
     memory.add_many(f"note {n}" for n in range(200))
@@ -252,28 +241,26 @@ def test_what_is_taken_up_while_one_asks_is_still_owed(bench, memory):
     assert bench.indexer._owes()
 
 
-def test_a_failing_embedder_is_named_and_asked_again(bench, memory):
-    """The reason is told, nothing is lost, and later it goes on by itself."""
-    bench.embedding.failure = EmbedderError("out of order")
-    memory.add("a", "long")
-    assert not bench.indexer.wait(30)
-    assert bench.indexer.trouble == {"embedder": "out of order"}
-    bench.embedding.failure = None
-    bench.indexer.retry()
-    assert bench.indexer.wait(30)
-    assert bench.indexer.trouble == {}
-
-
-@pytest.mark.parametrize("ending", [SystemExit("no model"), KeyboardInterrupt("no model")])
-def test_an_embedder_that_exits_is_named_and_ends_no_thread(bench, memory, monkeypatch, ending):
-    """It is in trouble like any other that fails, a flush ends, and it is asked again."""
+@pytest.mark.parametrize(
+    ("failure", "named"),
+    [
+        (EmbedderError("no model"), ""),
+        (SystemExit("no model"), "SystemExit"),
+        (KeyboardInterrupt("no model"), "KeyboardInterrupt"),
+    ],
+)
+def test_an_embedder_that_fails_is_named_and_asked_again(
+    bench, memory, monkeypatch, failure, named
+):
+    """The reason is told, a flush and the thread survive it, and later it goes on by itself."""
     ended = []
     monkeypatch.setattr(threading, "excepthook", ended.append)
-    bench.embedding.failure = ending
+    bench.embedding.failure = failure
     memory.add("soap", "long")
     assert not bench.indexer.wait(30)
+    assert bench.indexer.trouble.keys() == {"embedder"}
     assert "no model" in bench.indexer.trouble["embedder"]
-    assert type(ending).__name__ in bench.indexer.trouble["embedder"]
+    assert named in bench.indexer.trouble["embedder"]
     bench.embedding.failure = None
     bench.indexer.retry()
     assert bench.indexer.wait(30)
@@ -340,24 +327,6 @@ def test_trouble_in_the_store_does_not_make_anyone_wait(bench, memory, monkeypat
     assert "store" not in bench.indexer.trouble
 
 
-def test_an_index_that_is_lost_is_opened_at_once(bench):
-    """The backlog is empty, but the folder is gone: opening it queues every row."""
-    opened = threading.Event()
-    bench.lost = True
-    bench.indexer._open_index = lambda: (opened.set(), bench.index)[1]
-    bench.indexer.start()
-    assert opened.wait(30)
-
-
-def test_an_index_somebody_wants_is_opened_though_nothing_is_owed(bench):
-    """A search would use it: it is opened even if the thread did not run yet."""
-    opened = threading.Event()
-    bench.indexer._open_index = lambda: (opened.set(), bench.index)[1]
-    bench.indexer.want_index()
-    assert opened.wait(30)
-    assert bench.indexer.wait(30)
-
-
 def test_without_an_embedder_nothing_is_owed_here(memory):
     """The backlog is left to a process that has one; waiting is over at once."""
     bench = Bench(memory, embedding=None)
@@ -366,14 +335,6 @@ def test_without_an_embedder_nothing_is_owed_here(memory):
     assert bench.indexer.wait(None)
     assert bench.owed() == {"embed": 1}
     bench.indexer.stop(10)
-
-
-def test_time_is_up(bench, memory):
-    """A limit ends the waiting, not the work."""
-    bench.indexer._embed_bite = lambda: False
-    memory.add("a", "long")
-    assert not bench.indexer.wait(0.0)
-    assert not bench.indexer.wait(0.05)
 
 
 def test_a_stopped_indexer_starts_no_more(bench, memory):

@@ -76,7 +76,7 @@ def test_each_machine_keeps_a_file_of_its_own(machine, monkeypatch):
     """With many vectors each machine has its file, and none makes those of the others invalid."""
     monkeypatch.setattr(vector_search, "TAIL", 40)
     machines = [machine(name) for name in ("one", "two", "three")]
-    machines[0].add_many([f"we take the ferry number {n}" for n in range(200)])
+    machines[0].add_many([f"we take the ferry number {n}" for n in range(80)])
     machines[0].flush(wait=True)
     for _ in range(2):
         for one in machines:
@@ -110,9 +110,9 @@ def test_machines_share_a_backlog(machine):
         one._engine.embedding.warm()
     embedders = [one._engine._spec for one in machines]
     before = sum(len(one.texts) for one in embedders)
-    machines[0].add_many([f"we take the ferry number {n}" for n in range(400)])
+    machines[0].add_many([f"we take the ferry number {n}" for n in range(160)])
     machines[0].flush(wait=True)
-    assert sum(len(one.texts) for one in embedders) - before == 400
+    assert sum(len(one.texts) for one in embedders) - before == 160
 
 
 def test_a_claim_is_of_one_machine_until_it_ends(machine):

@@ -86,13 +86,6 @@ def test_each_namespace_has_its_own_rings(memory):
     assert texts(memory.of("a").sessions.recent(session="s")) == ["mine"]
 
 
-def test_only_the_short_tier_is_in_the_ring(memory):
-    """A memory that was put into another tier is not recent."""
-    memory.add("medium", "medium")
-    memory.add("long", "long")
-    assert memory.sessions.recent() == []
-
-
 @settings(max_examples=12)
 @given(
     st.integers(1, 4),

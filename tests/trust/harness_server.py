@@ -68,7 +68,7 @@ def nobody_sees_anothers_on_a_server(folder: Path, *, full: bool, seed: int) -> 
     }
     if reason := postgres.missing():
         return TrustResult(**named, cases=0, failures=0, skipped=reason)
-    examples, steps = (500, 30) if full else (3, 12)
+    examples, steps = (200, 30) if full else (3, 12)  # as many as on SQLite
     adapters = there() if full else [name for name in there() if name in LIGHT]
     with _opened(folder, "own", MemoryManager) as memory:
         found = harness_isolation.crossing(

@@ -141,6 +141,42 @@ def test_a_file_cannot_pass_for_what_the_user_will_say(open_memory, tmp_path):
     assert mine.store.import_from(forged(text_of(theirs), **lies)).known == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("key", " "), ("key", "k" * 257), ("session", ""), ("actor", "a" * 300), ("role", "\t"),
+        ("signal", ""), ("source_uri", "u" * 2049), ("source_model", " "),
+        ("condition", '{"words": []}'), ("superseded_by", "x" * 129), ("source_parents", ["a\nb"]),
+    ],
+)  # fmt: skip
+def test_a_name_that_no_call_could_give_is_refused(open_memory, tmp_path, name, value):
+    """As by ``add``: the error names the field, and nothing is imported."""
+    theirs, mine = open_memory(tmp_path / "theirs"), open_memory(tmp_path / "mine")
+    theirs.add("The café opens at nine", id="x")
+    with pytest.raises(InvalidInput) as caught:
+        mine.store.import_from(forged(text_of(theirs), **{name: value}))
+    assert caught.value.field.startswith(f"line 2.{name}")
+    assert mine.list(status=EVERY) == []
+
+
+def test_names_of_a_file_are_kept_in_the_one_form_in_which_calls_find_them(open_memory, tmp_path):
+    """Whatever Unicode form the file has, its source can be taken back, its session erased."""
+    theirs, mine = open_memory(tmp_path / "theirs"), open_memory(tmp_path / "mine")
+    theirs.add("The café opens at nine", id="x", key="k", session="s", source=Source("web", "u"))
+    told = {"key": "cafe\u0301", "session": "se\u0301", "role": "USER ", "actor": "Zoe\u0308"}
+    file = forged(text_of(theirs), **told, source_uri="http://x/cafe\u0301").getvalue()
+    mine.store.import_from(io.StringIO(file))
+    kept = mine.get("x")
+    names = (kept.key, kept.session, kept.role, kept.actor)
+    assert names == ("caf\u00e9", "s\u00e9", "user", "Zo\u00eb")
+    for uri in ("http://x/cafe\u0301", "http://x/caf\u00e9"):
+        assert mine.store.erase(source=uri, dry_run=True).ids == ("x",)
+    assert [one.id for one in mine.quarantine.forget_source("http://x/caf\u00e9")] == ["x"]
+    own = open_memory(tmp_path / "own")
+    own.store.import_from(io.StringIO(file), trust="user")
+    assert (own.get("x").key, own.get("x").session) == ("caf\u00e9", "s\u00e9")
+
+
 def test_a_file_links_only_its_own(theirs, open_memory, tmp_path):
     """A link to a memory that was here would say something of it."""
     mine = open_memory(tmp_path / "mine")

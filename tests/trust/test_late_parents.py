@@ -17,13 +17,6 @@ from memento.upkeep.backup import restore, salvage
 EVERY = list(Status)
 
 
-@pytest.fixture
-def memory(tmp_path):
-    """A store that searches by words alone."""
-    with MemoryManager(tmp_path / "store", embedder=None) as manager:
-        yield manager
-
-
 def child_of(*parents, trust="agent"):
     """Name memories as the parents of what is said."""
     return Source(trust, parents=parents)

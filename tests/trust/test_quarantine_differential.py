@@ -45,14 +45,14 @@ def disagreeing(tmp_path):
     return looked_at
 
 
-@settings(max_examples=40, report_multiple_bugs=False)
+@settings(max_examples=20, report_multiple_bugs=False)
 @given(scripts(USERS))
 def test_by_words_alone(disagreeing, script):
     """Every answer is the same to the last field with and without a stranger's words beside."""
     assert not disagreeing(script, embedder=None)
 
 
-@settings(max_examples=15, report_multiple_bugs=False)
+@settings(max_examples=8, report_multiple_bugs=False)
 @given(scripts(UNNAMED))
 def test_with_vectors(disagreeing, script):
     """The same where everything has a vector, found by exact search."""

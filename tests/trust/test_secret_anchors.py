@@ -73,7 +73,7 @@ def test_every_key_that_a_format_takes_is_looked_for(one: SecretFormat):
     """However short it is, and in whichever of its alphabets: drawn from the expression."""
     rng = random.Random(one.pattern)
     nodes, taken = tree(one.finder), 0
-    for _ in range(200):
+    for _ in range(100):
         text = rng.choice(["{}", "see {} there", "a\n{}\nb", "{}b.c"]).format(drawn(nodes, rng))
         if (found := one.finder.search(text)) and one.proof(found[found.re.groups]):
             taken += 1

@@ -54,7 +54,7 @@ def test_a_wrong_checksum_is_no_excuse():
     assert redact(shown, Counter()) == shown
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.text())
 def test_any_text_is_taken(text):
     """No characters raise an exception, and a second time changes nothing."""
@@ -142,13 +142,6 @@ def test_metadata_is_looked_through():
         "a": [{"b": GONE}], "password": "[redacted:password]", "n": 5, "t": None, "token": "abc",
     }  # fmt: skip
     assert found == {"github-token": 1, "password": 1}
-
-
-@pytest.fixture
-def memory(tmp_path):
-    """A store that searches by text alone."""
-    with MemoryManager(tmp_path / "store", embedder=None) as manager:
-        yield manager
 
 
 FIELDS = {
@@ -299,7 +292,7 @@ def test_leaks_sees_a_part():
 
 def _steps(text):
     """Count the instructions of Python that redacting a text takes."""
-    steps = 0
+    steps, before = 0, sys.gettrace()  # what measures the coverage of the tests goes on after it
     redact(text, Counter())  # compiles the patterns, which is not counted
 
     def trace(frame, event, _argument):
@@ -313,7 +306,7 @@ def _steps(text):
     try:
         redact(text, Counter())
     finally:
-        sys.settrace(None)
+        sys.settrace(before)
     return steps
 
 

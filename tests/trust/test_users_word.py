@@ -6,17 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from memento import MemoryManager
 from memento.errors import MementoError, UntrustedSource
-from memento.testing import ManualClock
 from memento.types import Status, Trust
-
-
-@pytest.fixture
-def memory(tmp_path):
-    """Return a manager without an embedder, whose clock is set by hand."""
-    with MemoryManager(tmp_path / "store", embedder=None, clock=ManualClock()) as memory:
-        yield memory
 
 
 def a_minute_later(memory):

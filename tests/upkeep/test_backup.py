@@ -13,6 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from beside import sound
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -52,13 +53,6 @@ def dump(memory):
         return rows, *(part.fetchall() for part in (fulltext, versions, links, events))
 
     return memory._engine.ledger.read(job)
-
-
-def sound(memory):
-    """Tell whether the doctor finds nothing wrong."""
-    wrong = [found.detail for found in memory.store.doctor(repair=False) if not found.ok]
-    assert wrong == []
-    return True
 
 
 def test_a_backup_is_the_store(memory, open_memory, tmp_path):
@@ -490,7 +484,7 @@ def comparable(dumped):
     return rows, fulltext, versions, [link for link in links if link[2] == "supersedes"], events
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(steps=STEPS)
 @example([  # the undo takes away the link of supersession
     ("add", 1, "tea", "medium", "k"), ("add", 1, "door", "medium", "k"),

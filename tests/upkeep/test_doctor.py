@@ -8,6 +8,7 @@ import re
 from datetime import timedelta
 
 import pytest
+from beside import write_sql
 
 from memento.check import MOST_NAMED
 from memento.errors import ArchiveDamaged, StoreClosed, StoreError, StoreUnusable
@@ -21,11 +22,6 @@ from memento.upkeep.backup import salvage
 def report(memory, *, repair=False):
     """Return what is not well, by check."""
     return {f.check: f for f in memory.store.doctor(repair=repair) if not f.ok or f.repaired}
-
-
-def do(memory, sql, *values):
-    """Change the ledger behind memento's back."""
-    memory._engine.ledger.write(lambda c: c.execute(sql, values))
 
 
 @pytest.fixture
@@ -63,11 +59,11 @@ def test_a_healthy_store_is_well(filled):
 def test_a_tier_that_is_none_is_damage(filled):
     """Of a memory and of an earlier state: named, and a typed error instead of a ValueError."""
     (one,) = [m for m in filled.list() if m.version > 1]
-    do(filled, "UPDATE versions SET tier = 'anhrng' WHERE version = 1")
+    write_sql(filled, "UPDATE versions SET tier = 'anhrng' WHERE version = 1")
     assert one.id in report(filled)["history"].detail
     with pytest.raises(StoreUnusable, match=one.id):
         filled.changes.history(one.id)
-    do(filled, "UPDATE memories SET tier = 'anhrng' WHERE id = ?", one.id)
+    write_sql(filled, "UPDATE memories SET tier = 'anhrng' WHERE id = ?", one.id)
     assert one.id in report(filled)["memories"].detail
     with pytest.raises(StoreUnusable, match=one.id):
         filled.get(one.id)
@@ -106,8 +102,8 @@ def test_a_page_of_an_earlier_day_is_stale(open_memory, lost):
     else:
         memory.update(ids[20], text=f"note 20 about a teapot {'x' * 300}")
     if "earlier" in lost:
-        do(memory, "DELETE FROM versions")
-        do(memory, "DELETE FROM backlog")
+        write_sql(memory, "DELETE FROM versions")
+        write_sql(memory, "DELETE FROM backlog")
     memory.flush()
     assert page_of(memory, docid)[0] == number
     assert report(memory) == {}, "the control: nothing is wrong before the page is put back"
@@ -133,8 +129,8 @@ def test_a_memory_with_another_owner_is_damage(filled, tmp_path, other):
     """Its number says one namespace, its row id another: named, and no backup is made of it."""
     filled.of("bob").add("bob's")
     one = filled.list()[0].id
-    do(filled, "PRAGMA foreign_keys=OFF")
-    do(filled, "UPDATE memories SET ns = ? WHERE id = ?", other, one)
+    write_sql(filled, "PRAGMA foreign_keys=OFF")
+    write_sql(filled, "UPDATE memories SET ns = ? WHERE id = ?", other, one)
     assert one in report(filled)["memories"].detail
     with pytest.raises(ArchiveDamaged, match=one):
         filled.store.backup(tmp_path / "b.db")
@@ -154,8 +150,8 @@ def test_a_memory_with_another_owner_is_damage(filled, tmp_path, other):
 def test_labels_that_were_changed_are_damage(filled, open_memory, tmp_path, change, problem):
     """They would hand one's memories to another: named, not backed up, and salvage does not."""
     filled.of("bob").add("bob's", id="b")
-    do(filled, "PRAGMA foreign_keys=OFF")
-    do(filled, change)
+    write_sql(filled, "PRAGMA foreign_keys=OFF")
+    write_sql(filled, change)
     found = report(filled)
     if problem is None:
         assert found == {}
@@ -187,7 +183,7 @@ def test_labels_that_the_index_garbles_are_damage(filled, open_memory):
 
 def test_labels_that_cannot_be_read_are_a_typed_error(filled):
     """Of an export of all namespaces as well."""
-    do(filled, "UPDATE namespaces SET labels = '[' WHERE ns = 1")
+    write_sql(filled, "UPDATE namespaces SET labels = '[' WHERE ns = 1")
     with pytest.raises(StoreUnusable, match="labels of namespace 1"):
         filled.store.export(io.BytesIO(), all_namespaces=True)
 
@@ -234,7 +230,7 @@ def test_sixteen_changed_bytes_on_the_disk_are_noticed(filled, open_memory):
 
 def test_many_changed_rows_are_counted_and_some_named(filled):
     """The detail stays short."""
-    do(filled, "UPDATE memories SET text = text || '!'")
+    write_sql(filled, "UPDATE memories SET text = text || '!'")
     detail = report(filled)["memories"].detail
     assert detail.startswith("33 changed outside memento: ")
     assert len(re.findall(r"[0-9a-f]{8}-", detail)) == MOST_NAMED
@@ -260,7 +256,7 @@ def test_full_text_is_mended(filled, damage):
     kept = filled.add("a zebra crossing", "long")
     filled.flush()
     filled._engine.indexer.stop(10)  # in quiet moments it would stumble over the damage too
-    do(filled, damage)
+    write_sql(filled, damage)
     assert set(report(filled)) == {"full text"}
     mended = report(filled, repair=True)["full text"]
     assert (mended.ok, mended.repaired) == (True, True)
@@ -276,7 +272,7 @@ def test_rows_without_their_memory_are_removed(filled):
         "INSERT INTO embeddings VALUES (99, 1, 1, x'00')",
         "INSERT INTO memories_fts (rowid, head) VALUES (99, 'stray')",
     ):
-        do(filled, sql)
+        write_sql(filled, sql)
     detail = report(filled)["derived rows"].detail
     assert "1 in backlog, 1 in embeddings, 1 in memories_fts" in detail
     assert report(filled, repair=True)["derived rows"].repaired
@@ -293,7 +289,7 @@ def test_vectors_that_nobody_owes_are_owed_again(open_memory):
         "2 waiting to be embedded" in {f.check: f.detail for f in memory.store.doctor()}["vectors"]
     )
     memory.flush()
-    do(memory, "DELETE FROM backlog")
+    write_sql(memory, "DELETE FROM backlog")
     assert "2 memories have no vector" in report(memory)["vectors"].detail
     assert report(memory, repair=True)["vectors"].repaired
     assert memory.store.stats().backlog == {"embed": 2}

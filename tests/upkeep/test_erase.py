@@ -15,6 +15,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from beside import read_sql, sound
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -72,17 +73,10 @@ def terms(root):
 
 def vector_of(memory, memory_id):
     """Read the bytes of a memory's vector."""
-    (blob,) = memory._engine.ledger.read(
-        lambda c: c.execute(
-            "SELECT vector FROM embeddings JOIN memories USING (docid) WHERE id = ?", (memory_id,)
-        ).fetchone()
-    )
+    (blob,) = read_sql(
+        memory, "SELECT vector FROM embeddings JOIN memories USING (docid) WHERE id = ?", memory_id
+    )[0]
     return blob
-
-
-def sound(memory):
-    """Tell whether the doctor finds nothing wrong."""
-    return [found.detail for found in memory.store.doctor(repair=False) if not found.ok] == []
 
 
 def sound_once_mended(memory):
@@ -261,11 +255,32 @@ def test_what_named_it_does_not_name_it_any_more(memory):
     memory.flush()
     memory.forget("old")
     memory.restore("old")
-    assert memory.store.erase("the-new-one", derived=False).derived == ("child",)
+    receipt = memory.store.erase("the-new-one", derived=False)
+    assert (receipt.derived, receipt.kept) == ((), ("child",))
     assert memory.get("child").source.parents == ("old",)
     assert found_in(memory.store.root, "the-new-one") == []
     assert memory.get("old").superseded_by is None
     assert sound(memory)
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_receipt_tells_what_is_kept(memory, dry_run):
+    """Neither it nor its locks are listed as erased."""
+    memory.add("secret", id="a")
+    memory.add("summary of the secret", id="b", source=Source(parents=("a",)))
+    memory.add("digest of the summary", id="c", source=Source(parents=("b",)))
+    memory.update("b", lock="user")
+    receipt = memory.store.erase("a", derived=False, dry_run=dry_run)
+    assert (receipt.ids, receipt.derived, receipt.kept) == (("a",), (), ("b", "c"))
+    assert (receipt.locked, receipt.dry_run) == ((), dry_run)
+    assert {one.id for one in memory.list()} >= {"b", "c"}
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_receipt_tells_whether_it_was_a_dry_run(memory, dry_run):
+    """Also in a namespace to which nothing was ever written."""
+    receipt = memory.of("nobody").store.erase(everything=True, dry_run=dry_run)
+    assert (receipt.ids, receipt.dry_run) == ((), dry_run)
 
 
 def test_what_was_derived_goes_too(memory):

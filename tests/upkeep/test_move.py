@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 from memento import MemoryManager
 from memento.errors import InvalidInput, StoreError
 from memento.testing import HashEmbedder
+from memento.upkeep import move
 
 KILLED = """
 import os, signal, sys
@@ -83,7 +85,7 @@ def test_there_and_back(tmp_path, address):
 
 def test_a_move_that_was_killed_goes_on(tmp_path, address):
     """After ``kill -9`` in the middle, the next move finishes it, and the two are the same."""
-    before = exported(filled(tmp_path / "a", 400))
+    before = exported(filled(tmp_path / "a", 250))
     ended = subprocess.run([sys.executable, "-c", KILLED, tmp_path / "a", address], check=False)
     assert ended.returncode == -signal.SIGKILL
     assert 0 < len(exported(address)) < len(before)
@@ -116,6 +118,87 @@ def test_what_is_written_meanwhile_is_noticed(tmp_path):
             memory.store.move(tmp_path / "b", progress=told)
     with suppress(FileNotFoundError):
         assert not list(tmp_path.rglob("*.moving-*"))
+
+
+class Interrupted(Exception):
+    """Somebody stopped a move."""
+
+
+def stopped(_done, total):
+    """Stop a move once it writes."""
+    if total:
+        raise Interrupted
+
+
+@pytest.mark.parametrize("by_link", [False, True])
+def test_an_erasure_names_what_an_interrupted_move_left(tmp_path, by_link):
+    """Its file holds the erased text; the receipt says so, even if the folder is a link."""
+    root = filled(tmp_path / "a", 6)
+    if by_link:
+        root = tmp_path / "elsewhere" / "link"
+        root.parent.mkdir()
+        root.symlink_to(tmp_path / "a")
+    with MemoryManager(root, embedder=None).of("x") as memory:
+        memory.add("the code of the safe is 4711", id="safe")
+        with pytest.raises(Interrupted):
+            memory.store.move(tmp_path / "b", progress=stopped)
+        (file,) = tmp_path.glob("a.moving-*.jsonl")
+        assert b"4711" in file.read_bytes()
+        assert any(str(file) in one for one in memory.store.erase("safe", dry_run=True).not_reached)
+        assert any(str(file) in one for one in memory.store.erase("safe").not_reached)
+
+
+@pytest.mark.parametrize("change", ["erase", "forget", "add"])
+def test_an_interrupted_move_of_a_store_that_changed_starts_anew(tmp_path, change):
+    """What was erased meanwhile is not brought to the target by the file from before."""
+    to = tmp_path / "b"
+    with MemoryManager(tmp_path / "a", embedder=None) as memory:
+        memory.add("the ferry leaves at nine", id="ferry")
+        memory.add("the code of the safe is 4711", id="safe")
+        with pytest.raises(Interrupted):
+            memory.store.move(to, progress=stopped)
+        if change == "erase":
+            memory.store.erase("safe")
+        elif change == "forget":
+            memory.forget("safe")
+        else:
+            memory.add("one more")
+        with pytest.raises(InvalidInput, match="contains memories"):
+            memory.store.move(to)
+        assert not list(tmp_path.glob("*.moving-*"))
+        shutil.rmtree(to)
+        memory.store.move(to)
+    with MemoryManager(to, embedder=None) as there:
+        found = {one.id: one.text for one in there.list(status=["active", "forgotten"])}
+    assert ("safe" in found) == (change != "erase")
+
+
+def test_an_interrupted_move_goes_on_though_vectors_came_meanwhile(tmp_path):
+    """Vectors made after the file was written do not make it stale."""
+    to = tmp_path / "b"
+    with MemoryManager(tmp_path / "a", embedder=None) as memory:
+        memory.add_many([f"ferry {n}" for n in range(300)])
+        with pytest.raises(Interrupted):
+            memory.store.move(to, progress=stopped)
+    with MemoryManager(tmp_path / "a", embedder=HashEmbedder(8)) as memory:
+        assert memory.flush(wait=True)
+        assert memory.store.move(to).memories == 300
+    assert exported(to) == exported(tmp_path / "a")
+
+
+def test_a_move_that_is_refused_leaves_no_file(tmp_path, monkeypatch):
+    """A repeat would be refused too, so the memories do not stay behind as text."""
+    with MemoryManager(tmp_path / "a", embedder=None) as memory:
+        memory.add("the code of the safe is 4711")
+        monkeypatch.setattr(move, "import_from", refused)
+        with pytest.raises(InvalidInput, match="cannot be"):
+            memory.store.move(tmp_path / "b")
+    assert not list(tmp_path.glob("*.moving-*"))
+
+
+def refused(*_args, **_how):
+    """Refuse an import."""
+    raise InvalidInput("line 2", "cannot be")
 
 
 def test_the_command(tmp_path, address):

@@ -7,7 +7,7 @@ import io
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memento.errors import InvalidInput
@@ -115,6 +115,7 @@ def test_an_empty_store_is_an_empty_export(memory, tmp_path, format_):
     assert format_ in ("mem0", "csv") or file.read_text() == ""
 
 
+@settings(max_examples=30)
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1), max_size=3))
 def test_any_text_survives(tmp_path_factory, texts):
     """As a line of JSON, as a cell and as a memory of mem0."""

@@ -12,10 +12,12 @@ from hashlib import sha256
 
 import numpy as np
 import pytest
+from beside import exported, read_sql, sound, write_sql
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memento import Config, MemoryManager
+from memento.check import Limits
 from memento.config import ShortConfig
 from memento.errors import (
     ArchiveDamaged,
@@ -26,6 +28,7 @@ from memento.errors import (
 from memento.ledger import checks
 from memento.testing import HashEmbedder, ManualClock
 from memento.types import Source
+from memento.upkeep import import_lines
 
 EVERY = ["active", "superseded", "forgotten", "quarantined"]
 
@@ -41,15 +44,9 @@ THE_REST = (
 )
 
 
-def text_of(memory, **options):
-    """Export into a string."""
-    memory.store.export(stream := io.StringIO(), **options)
-    return stream.getvalue()
-
-
 def lines_of(memory, **options):
     """Export as a list of objects."""
-    return [json.loads(line) for line in text_of(memory, **options).splitlines()]
+    return [json.loads(line) for line in exported(memory, **options).splitlines()]
 
 
 def sealed(*lines):
@@ -96,11 +93,6 @@ def everything(memory):
     return memory._engine.ledger.read(job)
 
 
-def sound(memory):
-    """Tell whether the doctor finds nothing wrong."""
-    return [found.detail for found in memory.store.doctor(repair=False) if not found.ok] == []
-
-
 @pytest.fixture
 def full(memory, clock):
     """A store with something of everything."""
@@ -141,9 +133,9 @@ def test_what_comes_out_goes_in_and_comes_out_the_same(full, open_memory, tmp_pa
 
 
 def test_the_copy_is_a_store_like_any_other(full, open_memory, tmp_path):
-    """Found by words, shown in the ring; it can be restored, superseded, exported."""
+    """Found by words, shown in the ring; it can be restored, superseded, export."""
     copy = open_memory(tmp_path / "copy")
-    copy.store.import_from(io.StringIO(text_of(full)), trust="user")
+    copy.store.import_from(io.StringIO(exported(full)), trust="user")
     assert [hit.id for hit in copy.retrieve("what colour is the kettle?")] == ["two"]
     assert [found.id for found in copy.sessions.recent(session="s")] == ["three"]
     assert copy.restore("one").status == "superseded"
@@ -159,20 +151,20 @@ def test_the_copy_is_a_store_like_any_other(full, open_memory, tmp_path):
 
 def test_a_second_import_adds_nothing(full, open_memory, tmp_path):
     """Neither memories nor versions, links or events, even after changes made here."""
-    exported = text_of(full)
+    export = exported(full)
     copy = open_memory(tmp_path / "copy")
-    copy.store.import_from(io.StringIO(exported), trust="user")
+    copy.store.import_from(io.StringIO(export), trust="user")
     before = everything(copy)
-    again = copy.store.import_from(io.StringIO(exported), trust="user")
+    again = copy.store.import_from(io.StringIO(export), trust="user")
     assert (again.memories, again.known, again.links, again.events) == (0, 5, 0, 0)
     assert everything(copy) == before
     copy.update("four", text="changed here")
     copy.forget("two")
     copy.add("kept", id="three", replace=True)
     before = everything(copy)
-    assert copy.store.import_from(io.StringIO(exported), trust="user").memories == 0
+    assert copy.store.import_from(io.StringIO(export), trust="user").memories == 0
     assert everything(copy) == before
-    assert full.store.import_from(io.StringIO(exported), trust="user").memories == 0
+    assert full.store.import_from(io.StringIO(export), trust="user").memories == 0
 
 
 def test_a_file_of_ones_own_releases_what_waits_from_it(full, open_memory, tmp_path):
@@ -190,13 +182,13 @@ def test_a_file_of_ones_own_releases_what_waits_from_it(full, open_memory, tmp_p
 
 def test_an_export_of_one_namespace_goes_into_another(full, open_memory, tmp_path):
     """It is this manager's own that is written, whichever it came from; never a third."""
-    exported = text_of(full.of("acme", "rami"))
-    assert "kettle" not in exported
+    export = exported(full.of("acme", "rami"))
+    assert "kettle" not in export
     copy = open_memory(tmp_path / "copy", namespace="mine")
-    copy.store.import_from(io.StringIO(exported), trust="user")
+    copy.store.import_from(io.StringIO(export), trust="user")
     assert [found.text for found in copy.list()] == ["The door code is 4711"]
     assert copy.of("acme", "rami").list() == []
-    several = text_of(full, all_namespaces=True)
+    several = exported(full, all_namespaces=True)
     with pytest.raises(InvalidInput, match="2 namespaces"):
         copy.store.import_from(io.StringIO(several), trust="user")
     assert len(copy.list()) == 1
@@ -204,7 +196,7 @@ def test_an_export_of_one_namespace_goes_into_another(full, open_memory, tmp_pat
 
 def test_what_is_cut_off_or_changed_is_refused_whole(full, open_memory, tmp_path):
     """At every line and in the middle of each, and after any change: nothing is taken from it."""
-    whole = text_of(full, all_namespaces=True).encode()
+    whole = exported(full, all_namespaces=True).encode()
     copy = open_memory(tmp_path / "copy")
     ends = [at + 1 for at, byte in enumerate(whole) if byte == ord("\n")]
     cuts = [0, *ends[:-1], *(at - 7 for at in ends), len(whole) - 1]
@@ -279,7 +271,7 @@ def test_an_import_that_is_refused_leaves_no_namespace_behind(full, open_memory,
     with pytest.raises(InvalidInput):
         copy.store.import_from(sealed(head, first | {"kind": "wisdom"}), all_namespaces=True)
     query = "SELECT count(*) FROM namespaces"
-    assert copy._engine.ledger.read(lambda c: c.execute(query).fetchone()) == (0,)
+    assert read_sql(copy, query) == [(0,)]
 
 
 def test_a_newer_format_is_refused(full, open_memory, tmp_path):
@@ -299,7 +291,7 @@ WRONG = {
     "created_at": ["yesterday", "2025-01-01T00:00:00", 3, None], "expires_at": [5],
     "aliases": ["x", [1], {}], "metadata": [[], {"a": "\0"}, 3], "tags": [None],
     "reinforced": [-1, 1.5, True], "version": ["1"], "content_hash": ["xyz", 3],
-    "session": ["\0", 3], "source_uri": ["u" * 5000], "versions": [3, [{}], [{"version": 1}]],
+    "session": ["\0", 3], "source_uri": [5, "\0"], "versions": [3, [{}], [{"version": 1}]],
     "namespace": ["x", [""], ["stranger"]],
 }  # fmt: skip
 
@@ -313,6 +305,83 @@ def test_a_value_that_cannot_be_is_refused_and_the_line_named(memory, full, tmp_
         with pytest.raises(InvalidInput, match="line 3"):
             copy.store.import_from(sealed(head, first, second | {name: value}), trust="user")
         assert copy.list(status=EVERY) == []
+
+
+GROWING = "password=tr0ub4dor&3 "
+"""Its mark is longer than it is."""
+
+
+def grown_text(memory):
+    """Add a text at the limit, whose secrets have longer marks."""
+    memory.add((GROWING * 99)[:300], id="x")
+    memory.update("x", importance=0.5)
+    assert len(memory.get("x").text) > 300
+
+
+def grown_names(memory):
+    """Add names at the limit, whose secrets have longer marks."""
+    said = (GROWING * 99)[:255]
+    memory.add("a text", id="x", tags=[said], aliases=[said], actor=said, condition=said)
+    assert len(memory.get("x").tags[0]) > 256
+
+
+def grown_address(memory):
+    """Add an address at the limit, whose secret has a longer mark."""
+    memory.add("a text", source=Source("web", f"https://ada:pw@x.example/{GROWING * 96}"))
+    assert len(memory.list(status=EVERY)[0].source.uri) > 2048
+
+
+def long_answer(memory):
+    """Record an answer that is larger than what the metadata of a memory may be."""
+    memory.add_many([{"text": f"ferry {n}", "id": f"{n:0>100}"} for n in range(20)])
+    assert len(memory.retrieve("ferry", k=20)) == 20
+
+
+def long_note(memory):
+    """Write a memory whose line, with its history, is longer than a stranger's may be."""
+    for n in range(30):
+        memory.add(f"Заметка {n} {'длинная ' * 30}"[:300], id="x", replace=True)
+
+
+OWN = [grown_text, grown_names, grown_address, long_answer, long_note]
+
+
+@pytest.mark.parametrize("fill", OWN, ids=lambda fill: fill.__name__)
+def test_whatever_a_store_holds_is_imported_as_ones_own(open_memory, tmp_path, monkeypatch, fill):
+    """The limits of writing are not those of what was written; a stranger's file keeps them."""
+    monkeypatch.setattr(import_lines, "MAX_LINE", 16_384)
+    config = Config(limits=Limits(text_chars=300, metadata_bytes=512))
+    memory = open_memory(tmp_path / "a", config=config)
+    fill(memory)
+    memory.flush()
+    copy = open_memory(tmp_path / "b", config=config)
+    copy.store.import_from(io.StringIO(exported(memory)), trust="user")
+    assert sound(copy)
+    assert exported(copy).splitlines()[1:] == exported(memory).splitlines()[1:]
+    memory.store.move(tmp_path / "c")
+    if fill is not long_answer:  # events of a stranger's file are left out
+        stranger = open_memory(tmp_path / "d", config=config)
+        with pytest.raises((InvalidInput, ArchiveDamaged)):
+            stranger.store.import_from(io.StringIO(exported(memory)))
+
+
+def test_scopes_from_before_their_limits_are_imported(open_memory, tmp_path):
+    """More aliases than can be given, and a path longer than a call can name."""
+    memory = open_memory(tmp_path / "a")
+    memory.add("The ferry leaves at nine", id="x", scope="port")
+    memory.scopes.define("port", title="The port")
+    lines, path = lines_of(memory)[:-1], f"port/{'a/' * 170}b"
+    for line in lines:
+        if line["type"] == "memory":
+            line["scope"] = path
+        elif line["type"] == "scope":
+            line["aliases"] = [f"harbour {n}" for n in range(90)]
+    copy = open_memory(tmp_path / "b")
+    copy.store.import_from(sealed(*lines), trust="user")
+    assert copy.get("x").scope == path
+    (port,) = [one for one in copy.scopes.list() if one.path == "port"]
+    assert len(port.aliases) == 90
+    assert copy.scopes.define("port", title="Old port").title == "Old port"
 
 
 def test_what_is_missing_or_twice_is_refused(full, open_memory, tmp_path):
@@ -338,7 +407,7 @@ def test_an_id_of_another_memory_here_is_a_conflict(full, open_memory, tmp_path,
     copy.add("quite another", id="three")
     before = everything(copy)
     with pytest.raises(IdConflict):
-        copy.store.import_from(io.StringIO(text_of(full)), trust="user")
+        copy.store.import_from(io.StringIO(exported(full)), trust="user")
     assert everything(copy) == before
 
 
@@ -350,10 +419,53 @@ def test_a_slot_taken_here_goes_to_the_later_one(full, open_memory, tmp_path, cl
     clock.advance(timedelta(days=1))
     newer.add("The kettle is black", key="kettle", id="black")
     for store in (older, newer):
-        store.store.import_from(io.StringIO(text_of(full)), trust="user")
+        store.store.import_from(io.StringIO(exported(full)), trust="user")
         assert sound(store)
     assert older.get("grey").superseded_by == "two"
     assert newer.get("two").superseded_by == "black"
+
+
+@pytest.mark.parametrize("later", ["here", "there"])
+@pytest.mark.parametrize("fillers", [0, 600])
+def test_two_locked_values_of_one_slot_both_stay(open_memory, tmp_path, clock, later, fillers):
+    """A lock forbids to replace either; the import ends, and says that they contradict."""
+    here, there = open_memory(tmp_path / "here"), open_memory(tmp_path / "there")
+
+    def lock(memory, name):
+        memory.add(f"The pump is in {name}", key="pump", id=name)
+        memory.update(name, lock="user")
+        clock.advance(timedelta(hours=1))
+
+    there.add_many([f"filler {n}" for n in range(fillers)])
+    order = [(there, "there"), (here, "here")]
+    for memory, name in order if later == "here" else reversed(order):
+        lock(memory, name)
+    file = exported(there)
+    assert here.store.import_from(io.StringIO(file), trust="user").memories == fillers + 1
+    assert here.value("pump").id == "here"
+    for name, key in (("here", "pump"), ("there", None)):
+        one = here.get(name)
+        assert (one.key, one.status, one.lock) == (key, "active", "user")
+    (pair,) = here.slots.conflicts()
+    assert {pair.a.id, pair.b.id} == {"here", "there"}
+    assert here.store.import_from(io.StringIO(file), trust="user").memories == 0
+    assert sound(here)
+
+
+def test_a_locked_value_fills_a_slot_whose_holder_expired(open_memory, tmp_path, clock):
+    """Former values that began after it do not make it one of them."""
+    here, there = open_memory(tmp_path / "here"), open_memory(tmp_path / "there")
+    there.add("The pump is there", key="pump", id="there")
+    there.update("there", lock="user")
+    clock.advance(timedelta(hours=1))
+    here.add("The pump is in a shed", key="pump", id="shed")
+    clock.advance(timedelta(hours=1))
+    here.add("The pump is here", key="pump", id="here", expires_in=60.0)
+    clock.advance(timedelta(hours=1))
+    assert here.value("pump") is None
+    here.store.import_from(io.StringIO(exported(there)), trust="user")
+    assert here.value("pump").id == "there"
+    assert sound(here)
 
 
 def test_a_smaller_ring_pushes_out_what_it_cannot_hold(open_memory, tmp_path):
@@ -361,7 +473,7 @@ def test_a_smaller_ring_pushes_out_what_it_cannot_hold(open_memory, tmp_path):
     memory = open_memory()
     memory.add_many({"text": f"turn {n}", "tier": "short", "session": "s"} for n in range(6))
     small = open_memory(tmp_path / "copy", config=Config(short=ShortConfig(capacity=2)))
-    small.store.import_from(io.StringIO(text_of(memory)), trust="user")
+    small.store.import_from(io.StringIO(exported(memory)), trust="user")
     assert [found.text for found in small.sessions.recent(session="s")] == ["turn 4", "turn 5"]
     assert len(small.list(tier="medium")) == 4
 
@@ -394,7 +506,7 @@ def test_vectors_travel_if_asked_to(open_memory, tmp_path):
     assert embedder.texts <= 1  # the warm-up
     assert copy._engine._long.count(("default",)) == 5
     assert sound(copy)
-    assert text_of(copy, vectors=True) == (tmp_path / "v.jsonl").read_text()
+    assert exported(copy, vectors=True) == (tmp_path / "v.jsonl").read_text()
     other = open_memory(tmp_path / "other", embedder=HashEmbedder(16))
     assert other.store.import_from(tmp_path / "v.jsonl", trust="user").vectors == 0
     assert other.flush(wait=True)
@@ -424,19 +536,17 @@ def test_an_embedder_that_cannot_be_made_does_not_keep_memories_out(
     memory = open_memory(embedder=HashEmbedder(32))
     memory.add("note", "long")
     memory.flush(wait=True)
-    exported = text_of(memory, vectors=True)
+    export = exported(memory, vectors=True)
     monkeypatch.setenv("OPENAI_API_KEY", "sesame")
     copy = open_memory(tmp_path / "copy", embedder="openai:text-embedding-3-small")
     monkeypatch.delenv("OPENAI_API_KEY")  # gone before it was ever used
-    assert copy.store.import_from(io.StringIO(exported), trust="user").vectors == 0
+    assert copy.store.import_from(io.StringIO(export), trust="user").vectors == 0
     assert len(copy.list()) == 1
 
 
 def test_what_was_damaged_does_not_come_in_as_if_it_were_whole(full, open_memory, tmp_path):
     """The export marks it and says so; the import leaves it out and says so."""
-    full._engine.ledger.write(
-        lambda c: c.execute("UPDATE memories SET text = 'The kettle is poor' WHERE id = 'two'")
-    )
+    write_sql(full, "UPDATE memories SET text = 'The kettle is poor' WHERE id = 'two'")
     done = full.store.export(tmp_path / "d.jsonl")
     assert done.damaged == ("two",)
     copy = open_memory(tmp_path / "copy")
@@ -457,7 +567,7 @@ def test_what_was_damaged_does_not_come_in_as_if_it_were_whole(full, open_memory
 )
 def test_damage_that_cannot_be_spelt_is_marked_too(full, open_memory, tmp_path, damage):
     """The legible fields of a row are in the export; the rest does not stop it."""
-    full._engine.ledger.write(lambda c: c.execute(damage))
+    write_sql(full, damage)
     assert full.store.export(tmp_path / "d.jsonl").damaged == ("two",)
     taken = open_memory(tmp_path / "copy").store.import_from(tmp_path / "d.jsonl", trust="user")
     assert (taken.damaged, taken.memories) == (("two",), 4)
@@ -476,7 +586,7 @@ def test_a_damaged_earlier_state_is_left_out_and_named(memory, open_memory, tmp_
     """The memory is whole and travels; what it once was cannot be told."""
     memory.add("now", id="x")
     memory.update("x", text="then")
-    memory._engine.ledger.write(lambda c: c.execute(damage))
+    write_sql(memory, damage)
     done = memory.store.export(tmp_path / "d.jsonl")
     assert (done.damaged, done.damaged_history) == ((), ("x",))
     copy = open_memory(tmp_path / "copy")
@@ -486,7 +596,7 @@ def test_a_damaged_earlier_state_is_left_out_and_named(memory, open_memory, tmp_
 
 def test_a_damaged_detail_of_an_event_does_not_stop_an_export(full, tmp_path, caplog):
     """The event is left out, and the log says so."""
-    full._engine.ledger.write(lambda c: c.execute("UPDATE events SET detail = '{'"))
+    write_sql(full, "UPDATE events SET detail = '{'")
     assert full.store.export(tmp_path / "d.jsonl").damaged == ()
     assert "damaged events were left out" in caplog.text
 
@@ -494,7 +604,7 @@ def test_a_damaged_detail_of_an_event_does_not_stop_an_export(full, tmp_path, ca
 def test_streams_of_text_and_of_bytes(full, open_memory, tmp_path):
     """Both ways, and a file opened either way."""
     full.store.export(binary := io.BytesIO())
-    assert binary.getvalue().decode() == text_of(full)
+    assert binary.getvalue().decode() == exported(full)
     with (tmp_path / "t.jsonl").open("w", encoding="utf-8") as file:
         full.store.export(file)
     for n, mode in enumerate(("r", "rb")):
@@ -505,12 +615,10 @@ def test_streams_of_text_and_of_bytes(full, open_memory, tmp_path):
 
 def test_an_empty_store_travels_too(open_memory, tmp_path):
     """A header and an end, and both are accepted."""
-    exported = text_of(open_memory())
-    assert len(exported.splitlines()) == 2
+    export = exported(open_memory())
+    assert len(export.splitlines()) == 2
     assert (
-        open_memory(tmp_path / "copy")
-        .store.import_from(io.StringIO(exported), trust="user")
-        .memories
+        open_memory(tmp_path / "copy").store.import_from(io.StringIO(export), trust="user").memories
         == 0
     )
 
@@ -573,18 +681,16 @@ def test_round_trip_is_identity(tmp_path_factory, steps):
         for step in steps:
             clock.advance(timedelta(minutes=1))
             take(memory, step)
-        exported = text_of(memory, all_namespaces=True)
-        copy.store.import_from(io.StringIO(exported), all_namespaces=True, trust="user")
-        assert text_of(copy, all_namespaces=True) == exported
+        export = exported(memory, all_namespaces=True)
+        copy.store.import_from(io.StringIO(export), all_namespaces=True, trust="user")
+        assert exported(copy, all_namespaces=True) == export
         assert everything(copy) == everything(memory)
         assert sound(copy)
         assert (
-            copy.store.import_from(
-                io.StringIO(exported), all_namespaces=True, trust="user"
-            ).memories
+            copy.store.import_from(io.StringIO(export), all_namespaces=True, trust="user").memories
             == 0
         )
-        assert text_of(copy, all_namespaces=True) == exported
+        assert exported(copy, all_namespaces=True) == export
 
 
 class CutOff(Exception):
@@ -609,21 +715,21 @@ def _cut_off(memory, monkeypatch, after):
 def test_an_import_that_is_cut_off_goes_on(full, open_memory, tmp_path, monkeypatch, trust, after):
     """An import cut off anywhere leaves whole memories; a second run adds the rest once."""
     monkeypatch.setattr("memento.upkeep.import_lines.BITE", 2)
-    exported = text_of(full)
+    export = exported(full)
     whole = open_memory(tmp_path / "whole")
-    brought = whole.store.import_from(io.StringIO(exported), trust=trust)
+    brought = whole.store.import_from(io.StringIO(export), trust=trust)
     part = open_memory(tmp_path / "part")
     with monkeypatch.context() as patch:
         _cut_off(part, patch, after)
         with suppress(CutOff):
-            part.store.import_from(io.StringIO(exported), trust=trust)
+            part.store.import_from(io.StringIO(export), trust=trust)
     assert sound(part)
     there = len(everything(part)[0])
-    again = part.store.import_from(io.StringIO(exported), trust=trust)
+    again = part.store.import_from(io.StringIO(export), trust=trust)
     assert (again.memories + again.known, again.known) == (brought.memories, there)
     assert everything(part) == everything(whole)
     assert sound(part)
-    third = part.store.import_from(io.StringIO(exported), trust=trust)
+    third = part.store.import_from(io.StringIO(export), trust=trust)
     assert (third.memories, third.links, third.events) == (0, 0, 0)
 
 
@@ -649,7 +755,7 @@ def test_an_import_takes_the_writer_for_a_few_lines_at_a_time(open_memory, tmp_p
         return write(run, **options)
 
     monkeypatch.setattr(ledger, "write", counted)
-    assert memory.store.import_from(io.StringIO(text_of(theirs)), trust="user").memories == 98
+    assert memory.store.import_from(io.StringIO(exported(theirs)), trust="user").memories == 98
     assert max(sizes) == 10
     assert sizes.count(1) >= 2
 

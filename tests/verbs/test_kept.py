@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import io
-import sqlite3
 from datetime import timedelta
 
 import pytest
+from beside import close_and_damage, counted, exported, written
 
 from memento import Status
 from memento.errors import ArchiveDamaged, InvalidInput
@@ -34,20 +33,13 @@ def full(memory, clock):
     return memory
 
 
-def counted(memory):
-    """Count the rows of each table."""
-    queries = [f"SELECT count(*) FROM {table}" for table in TABLES]
-    return memory._engine.ledger.read(lambda c: tuple(c.execute(q).fetchone()[0] for q in queries))
-
-
 def test_erasing_a_session_leaves_nothing_of_it(full):
     """Neither rows nor a word in any file; others stay. The receipt counts them."""
     done = full.store.erase(session="s")
     assert (done.rows["sessions"], done.rows["checkpoints"]) == (1, 2)
     assert done.complete
-    assert counted(full) == (1, 0)
-    held = b"".join(path.read_bytes() for path in full.store.root.rglob("*") if path.is_file())
-    assert SIGN.encode() not in held
+    assert counted(full, *TABLES) == (1, 0)
+    assert SIGN.encode() not in written(full.store.root)
     assert full.sessions.resume("s") is None
 
 
@@ -55,9 +47,8 @@ def test_erasing_a_session_that_has_no_memory(memory):
     """The session is enough."""
     memory.sessions.checkpoint("alone", goal=SIGN)
     assert memory.store.erase(session="alone").complete
-    assert counted(memory) == (0, 0)
-    held = b"".join(path.read_bytes() for path in memory.store.root.rglob("*") if path.is_file())
-    assert SIGN.encode() not in held
+    assert counted(memory, *TABLES) == (0, 0)
+    assert SIGN.encode() not in written(memory.store.root)
 
 
 def test_erasing_everything_leaves_no_session(full):
@@ -65,7 +56,7 @@ def test_erasing_everything_leaves_no_session(full):
     full.of("other").sessions.checkpoint("s", goal="theirs")
     full.store.erase(everything=True)
     assert full.sessions.list() == []
-    assert counted(full) == (1, 1)
+    assert counted(full, *TABLES) == (1, 1)
 
 
 def test_erasing_very_many_takes_the_session_too(memory):
@@ -73,7 +64,7 @@ def test_erasing_very_many_takes_the_session_too(memory):
     memory.sessions.start("s", goal=SIGN)
     memory.add_many({"text": f"turn {n}", "session": "s"} for n in range(140))
     memory.store.erase(session="s")
-    assert counted(memory) == (0, 0)
+    assert counted(memory, *TABLES) == (0, 0)
 
 
 def test_a_backup_has_them(full, tmp_path, open_memory):
@@ -104,12 +95,6 @@ def test_a_store_set_back_has_the_sessions_of_then(full, tmp_path, open_memory, 
     assert all(finding.ok for finding in again.store.doctor())
 
 
-def exported(memory):
-    """Export; returns the text."""
-    memory.store.export(stream := io.StringIO())
-    return stream.getvalue()
-
-
 def test_an_export_has_them(full, open_memory, tmp_path):
     """Round trip byte for byte, and again nothing new; they are interrupted there."""
     text = exported(full)
@@ -132,15 +117,6 @@ def test_a_strangers_sessions_are_not_taken(full, open_memory, tmp_path):
     assert copy.sessions.list() == []
 
 
-def damage(memory, statement):
-    """Change a ledger behind memento's back."""
-    memory.close()
-    gc.collect()
-    with sqlite3.connect(memory.store.root / "ledger.db") as connection:
-        connection.execute(statement)
-    connection.close()
-
-
 @pytest.mark.parametrize(
     "statement",
     [
@@ -153,7 +129,7 @@ def damage(memory, statement):
 )
 def test_what_was_changed_outside_is_not_believed(full, open_memory, statement, tmp_path):
     """The doctor reports it, a backup refuses it, and no answer has it."""
-    damage(full, statement)
+    close_and_damage(full, statement)
     memory = open_memory()
     assert [one.check for one in memory.store.doctor() if not one.ok] == ["sessions"]
     found = memory.sessions.resume("s")
@@ -164,7 +140,7 @@ def test_what_was_changed_outside_is_not_believed(full, open_memory, statement, 
 
 def test_salvage_brings_them_back(full, open_memory):
     """From the pages alone, those that are whole; nobody works on them any more."""
-    damage(full, "UPDATE checkpoints SET at = at + 1 WHERE number = 2")
+    close_and_damage(full, "UPDATE checkpoints SET at = at + 1 WHERE number = 2")
     salvage(full.store.root)
     memory = open_memory(full.store.root)
     states = {one.id: one.state for one in memory.sessions.list()}

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from beside import read_sql
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -65,7 +66,7 @@ def test_only_the_newest_checkpoints_are_kept(memory):
         made = memory.sessions.checkpoint("s", next=[f"step {n}"])
     assert made.number == 60
     count = "SELECT count(*), min(number) FROM checkpoints"
-    assert memory._engine.ledger.read(lambda c: c.execute(count).fetchone()) == (50, 11)
+    assert read_sql(memory, count) == [(50, 11)]
 
 
 def test_the_session_that_broke_off_last_is_found(memory):

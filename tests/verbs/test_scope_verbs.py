@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memento import MemoryManager, Status, engine
-from memento.config import Config, ScopeConfig
+from memento.config import Config
 from memento.errors import InvalidInput, LockedMemory, NotFound, SecretFound
 from memento.write import scope_moves as rules
 
@@ -43,6 +43,14 @@ class TestListed:
         assert (again.title, again.aliases) == ("The shop", ("web shop", "store"))
         assert again.created_at is not None
         assert paths(memory) == {"p/shop": 0}
+
+    def test_a_scope_has_up_to_64_aliases_in_total(self, memory):
+        """However many calls give them; repeats count once."""
+        for at in (0, 20, 32):
+            memory.scopes.define("p", aliases=[f"n{n}" for n in range(at, at + 32)])
+        with pytest.raises(InvalidInput, match="64"):
+            memory.scopes.define("p", aliases=["one more"])
+        assert len(memory.scopes.list()[0].aliases) == 64
 
     @pytest.mark.parametrize("path", ["p/web-shop", "P/Web_Shop", "p/web shop", "shop"])
     def test_spellings_and_aliases_mean_the_same_scope(self, memory, path):
@@ -198,6 +206,20 @@ class TestMerged:
             "old",
             "new",
         ]
+
+    @pytest.mark.parametrize(("inner", "fits"), [(150, True), (151, False)])
+    def test_a_merge_makes_no_path_that_no_call_can_name(self, memory, inner, fits):
+        """Refused as a whole, before anything is moved."""
+        memory.add("x", scope=f"a/{'b' * inner}", id="x")
+        into = f"c/{'d' * 103}"
+        if fits:
+            memory.scopes.merge("a", into)
+            assert len(memory.get("x").scope) == 256
+            assert memory.list(scope=memory.get("x").scope) == [memory.get("x")]
+            return
+        with pytest.raises(InvalidInput, match="256"):
+            memory.scopes.merge("a", into)
+        assert memory.get("x").scope.startswith("a/")
 
     def test_the_merged_scope_means_the_other_one(self, memory):
         """When memories are added, listed, found, counted, and when a slot is read."""
@@ -404,7 +426,7 @@ def states(memory):
     return {
         one.id: (
             one.text, one.scope, one.status, one.key, one.valid_from, one.valid_until,
-            one.superseded_by, one.version,
+            one.superseded_by,
         )
         for one in memory.list(status=EVERY, limit=1000)
     }  # fmt: skip
@@ -413,7 +435,7 @@ def states(memory):
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(adds=ADDS, pair=st.sampled_from([("a", "b"), ("a/x", "a"), ("b", "c/d"), ("a", "")]))
 def test_unmerging_gives_back_exactly_the_state_before(tmp_path_factory, adds, pair):
-    """All of it: texts, scopes, statuses, slots, intervals, versions."""
+    """All of it but the version, which only grows: texts, scopes, statuses, slots, intervals."""
     root = tmp_path_factory.mktemp("m") / "s"
     with MemoryManager(root, embedder=None) as memory:
         for scope, key, n, hidden in adds:
@@ -514,19 +536,6 @@ class TestPromoted:
             alike.scopes.promote(one.id)
         with pytest.raises(NotFound):
             alike.of("x").scopes.promote(one.id)
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: ScopeConfig(shared=1),
-        lambda: ScopeConfig(write_at=1.5),
-    ],
-)
-def test_settings_that_make_no_sense_are_refused(make):
-    """Each field has its range."""
-    with pytest.raises(InvalidInput):
-        make()
 
 
 class TestMergedIntoUnnamed:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import io
-import sqlite3
 from datetime import timedelta
 
 import pytest
+from beside import close_and_damage, counted, exported, written
 
 from memento import Status
 from memento.errors import ArchiveDamaged, ArchiveFromTheFuture, InvalidInput
@@ -30,30 +29,9 @@ def full(memory):
     return memory
 
 
-def counted(memory):
-    """Count the rows of each table."""
-    queries = [f"SELECT count(*) FROM {table}" for table in TABLES]
-    return memory._engine.ledger.read(lambda c: tuple(c.execute(q).fetchone()[0] for q in queries))
-
-
 def seen(memory):
     """Return the ids that the other namespace sees."""
     return sorted(hit.id for hit in memory.of("rami").retrieve("prints ink", record=False))
-
-
-def exported(memory):
-    """Export; returns the text."""
-    memory.store.export(stream := io.StringIO())
-    return stream.getvalue()
-
-
-def damage(memory, statement):
-    """Change a ledger behind memento's back."""
-    memory.close()
-    gc.collect()
-    with sqlite3.connect(memory.store.root / "ledger.db") as connection:
-        connection.execute(statement)
-    connection.close()
 
 
 def test_erasing_everything_leaves_no_word_of_a_scope(full):
@@ -61,15 +39,14 @@ def test_erasing_everything_leaves_no_word_of_a_scope(full):
     done = full.store.erase(everything=True)
     assert (done.rows["scopes"], done.rows["shares"]) == (2, 1)
     assert done.complete
-    assert counted(full) == (0, 0)
-    held = b"".join(path.read_bytes() for path in full.store.root.rglob("*") if path.is_file())
-    assert SIGN.encode() not in held
+    assert counted(full, *TABLES) == (0, 0)
+    assert SIGN.encode() not in written(full.store.root)
 
 
 def test_erasing_a_memory_leaves_the_scopes(full):
     """They are not the memory's; who sees the scope does not see it any more."""
     full.store.erase("dry")
-    assert counted(full) == (2, 1)
+    assert counted(full, *TABLES) == (2, 1)
     assert seen(full) == ["ink"]
 
 
@@ -82,8 +59,7 @@ def test_an_erased_memory_that_was_shown_leaves_no_trace(full):
     rami.prompt("prints of the press")
     full.flush(wait=True)
     assert full.store.erase("mark").complete
-    held = b"".join(path.read_bytes() for path in full.store.root.rglob("*") if path.is_file())
-    assert mark.encode() not in held
+    assert mark.encode() not in written(full.store.root)
 
 
 def test_a_backup_has_them(full, tmp_path, open_memory):
@@ -144,7 +120,7 @@ def test_a_strangers_scopes_and_shares_are_not_taken(full, open_memory, tmp_path
     copy = open_memory(tmp_path / "copy")
     done = copy.store.import_from(io.StringIO(exported(full)), trust="import")
     assert (done.scopes, done.shares) == (0, 0)
-    assert counted(copy) == (0, 0)
+    assert counted(copy, *TABLES) == (0, 0)
 
 
 def test_an_imported_merge_hides_nothing_that_is_here(full, open_memory, tmp_path):
@@ -220,7 +196,7 @@ def test_a_line_that_makes_no_sense_is_refused(full, open_memory, tmp_path, old,
 def test_what_was_changed_outside_is_not_believed(full, open_memory, statement, tmp_path):
     """The doctor reports it, a backup refuses it, and no answer heeds it."""
     full.add("a secret print", id="secret")
-    damage(full, statement)
+    close_and_damage(full, statement)
     memory = open_memory()
     assert [one.check for one in memory.store.doctor() if not one.ok] == ["scopes"]
     assert "secret" not in seen(memory)
@@ -232,7 +208,7 @@ def test_what_was_changed_outside_is_not_believed(full, open_memory, statement, 
 
 def test_salvage_brings_names_back_and_opens_nothing(full, open_memory):
     """From the pages alone; merges and shares are for people to say again."""
-    damage(full, "UPDATE memories SET text = 'x' WHERE id = 'dry'")
+    close_and_damage(full, "UPDATE memories SET text = 'x' WHERE id = 'dry'")
     salvage(full.store.root)
     memory = open_memory(full.store.root)
     found = {one.path: (one.title, one.merged_into) for one in memory.scopes.list()}

@@ -9,6 +9,7 @@ import sys
 from datetime import timedelta
 
 import pytest
+from beside import written
 
 from memento import AsyncMemoryManager, Config
 from memento.config import SessionConfig
@@ -194,8 +195,7 @@ def test_secrets_do_not_get_into_a_session(open_memory):
     )
     memory.sessions.start("s").end(f"with {KEY}", summary=f"It was {KEY}")
     memory.close()
-    held = b"".join(path.read_bytes() for path in memory.store.root.rglob("*") if path.is_file())
-    assert KEY.encode() not in held
+    assert KEY.encode() not in written(memory.store.root)
     strict = open_memory(memory.store.root, config=Config(secrets="reject"))
     with pytest.raises(SecretFound):
         strict.sessions.checkpoint("s", note=f"the key is {KEY}")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import subprocess
 import sys
 from datetime import timedelta
 
 import pytest
+from beside import exported, read_sql
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -296,7 +296,7 @@ class TestReadOnly:
         """No use, no event, no revision of the sharing namespace."""
         team.scopes.share("ops", ["acme", "rami"])
         memory.flush(wait=True)
-        before = exported(team)
+        before = exported(team).splitlines()[1:-1]
         for _ in range(3):
             rami.retrieve(QUERY)
             rami.prompt("the blue pipeline")
@@ -305,7 +305,7 @@ class TestReadOnly:
                 turn.retrieve(QUERY)
                 turn.outcome(-1.0)
         memory.flush(wait=True)
-        assert exported(team) == before
+        assert exported(team).splitlines()[1:-1] == before
         assert team.feedback.strength("blue").uses == 0
 
     def test_a_use_is_not_credited_to_ones_own_memory_of_that_id(self, team, rami, memory):
@@ -406,10 +406,8 @@ class TestUnshared:
         rami.rules.policy("deploys", scope="ops", session="s")
         rami.retrieve(QUERY)
         rami.flush()
-        assert "weekly" not in "".join(exported(rami))
-        heads = rami._engine.ledger.read(
-            lambda c: c.execute("SELECT head FROM sessions").fetchall()
-        )
+        assert "weekly" not in exported(rami)
+        heads = read_sql(rami, "SELECT head FROM sessions")
         assert "weekly" not in repr(heads)
 
     def test_in_another_process(self, team, memory):
@@ -517,12 +515,6 @@ with MemoryManager(sys.argv[1], namespace=["acme", "rami"], embedder=None) as me
         print(any(hit.shared for hit in found), flush=True)
         sys.stdin.readline()
 """
-
-
-def exported(view):
-    """Export a namespace; the lines of its memories and events."""
-    view.store.export(stream := io.StringIO())
-    return stream.getvalue().splitlines()[1:-1]
 
 
 NAMES = ("a", "b", "c")
@@ -668,3 +660,55 @@ class TestAlone:
         hits = [hit for hit in memory.retrieve("deploys go by train", 6) if hit.shared]
         assert len(hits) == 3
         assert recalling._vectors(view_of(memory), hits) == {}
+
+
+class TestBesideOwn:
+    """Shared memories neither hinder verdicts on one's own nor are hidden by what is not one's."""
+
+    @pytest.fixture
+    def mixed(self, team, rami):
+        """An answer with a shared hit and one of the own namespace."""
+        rami.add("Deploys of my page go on day 17", id="mine")
+        team.scopes.share("ops", ["acme", "rami"])
+        found = rami.retrieve(QUERY, k=10)
+        assert {hit.id: hit.shared for hit in found} == {"mine": False, "blue": True}
+        return found
+
+    @pytest.mark.parametrize("useful", [True, False])
+    def test_an_answer_is_rated_by_its_own_hits(self, team, rami, mixed, useful):
+        """The shared one gets no verdict, in neither namespace."""
+        assert [one.id for one in rami.feedback.rate(mixed, useful=useful)] == ["mine"]
+        assert team.feedback.belief("blue").evidence == ()
+
+    def test_an_answer_of_nothing_else_is_rated_too(self, team, rami):
+        """There is nothing to tell."""
+        team.scopes.share("ops", ["acme", "rami"])
+        found = rami.retrieve(QUERY)
+        assert rami.feedback.rate(found, useful=True) == []
+        assert rami.feedback.cite(found, "Through the blue pipeline") == ()
+
+    @pytest.mark.parametrize(
+        ("answer", "used"),
+        [("On day 17, my page goes", ("mine",)), ("Through the blue pipeline", ())],
+    )
+    def test_an_answer_cites_its_own_hits(self, team, rami, mixed, answer, used):
+        """What a shared hit says is not credited to the others."""
+        assert rami.feedback.cite(mixed, answer) == used
+        assert len(rami.feedback.belief("mine").evidence) == 1
+        assert team.feedback.belief("blue").evidence == ()
+
+    def test_a_shared_hit_by_itself_is_refused(self, rami, mixed):
+        """As is any hit of another namespace."""
+        (shared,) = [hit for hit in mixed if hit.shared]
+        with pytest.raises(InvalidInput, match="acme/team"):
+            rami.feedback.rate(shared, useful=True)
+
+    def test_what_nobody_accepted_hides_no_shared_memory(self, team, rami):
+        """A page cannot take away what another namespace shows, until somebody approves it."""
+        team.scopes.share("ops", ["acme", "rami"])
+        rami.add("Some page", id="blue", source="web")
+        assert shown(rami) == ["blue"]
+        rami.quarantine.approve("blue")
+        assert shown(rami) == []
+        rami.forget("blue")
+        assert shown(rami) == ["blue"]

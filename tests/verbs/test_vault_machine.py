@@ -18,7 +18,7 @@ from memento.types import Status
 from memento.upkeep.vault_note import parse
 from memento.verbs.vault import STATE
 
-RUNS = int(os.environ.get("VAULT_RUNS", "60"))
+RUNS = int(os.environ.get("VAULT_RUNS", "40"))
 """Interleavings of edits; ``VAULT_RUNS=2000`` for the full search."""
 PICK = st.integers(0, 99)
 FOREIGN = b"---\ntitle: not yours\n---\r\n\xff\xfe no text at all"

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from memento.errors import InvalidInput, LockedMemory, UntrustedSource
+from memento.errors import InvalidInput, UntrustedSource
 from memento.testing import HashEmbedder
 
 
@@ -107,14 +107,6 @@ def test_it_does_not_hold_its_slot(memory):
     memory.add("the gate code is 12", id="b", key="gate")
     assert memory.sleep.unarchive("a").status == "superseded"
     assert memory.value("gate").id == "b"
-
-
-def test_a_locked_memory_is_not_archived(kept):
-    """Nothing changes what the user locked."""
-    kept.update("jetty", lock="user")
-    with pytest.raises(LockedMemory):
-        kept.sleep.archive("jetty")
-    assert kept.get("jetty").status == "active"
 
 
 def test_it_keeps_its_vector_and_is_found_by_meaning(open_memory):

@@ -4,6 +4,7 @@ import json
 from datetime import timedelta
 
 import pytest
+from beside import read_sql, write_sql
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,12 +29,11 @@ def filled(memory):
 
 def links(memory):
     """Return the stored links as names and weights."""
-    rows = memory._engine.ledger.read(
-        lambda c: c.execute(
-            "SELECT s.id, d.id, round(a.weight, 4), a.count FROM associations AS a"
-            " JOIN memories AS s ON s.docid = a.src JOIN memories AS d ON d.docid = a.dst"
-            " ORDER BY 1, 2"
-        ).fetchall()
+    rows = read_sql(
+        memory,
+        "SELECT s.id, d.id, round(a.weight, 4), a.count FROM associations AS a"
+        " JOIN memories AS s ON s.docid = a.src JOIN memories AS d ON d.docid = a.dst"
+        " ORDER BY 1, 2",
     )
     return {(src, dst): (weight, count) for src, dst, weight, count in rows}
 
@@ -183,7 +183,7 @@ def test_doctor_finds_damaged_links_and_folds_them_again(memory, clock):
     filled(memory)
     together(memory, clock, ("Heron", "Plover"), 3)
     before = links(memory)
-    memory._engine.ledger.write(lambda c: c.execute("UPDATE associations SET weight = 0.9"))
+    write_sql(memory, "UPDATE associations SET weight = 0.9")
     found = {one.check: one for one in memory.store.doctor(repair=False)}
     assert not found["dynamics"].ok
     assert {one.check: one for one in memory.store.doctor()}["dynamics"].repaired

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from beside import read_sql
 
 from memento import Config
 from memento.config import ShortConfig
@@ -275,13 +276,6 @@ class TestMove:
         assert memory.update(newest.id, tier="short").tier == "short"
         assert [m.text for m in memory.sessions.recent()] == ["c", "d"]
 
-    def test_an_embedding_still_owed_stays_owed(self, memory):
-        """Moving a memory before it was embedded, or even indexed, does not lose its vector."""
-        kept = memory.add("a", "long")
-        memory.update(kept.id, tier="short")
-        memory.update(kept.id, tier="medium")
-        assert backlog(memory) == {kept.seq: "embed"}
-
     def test_the_index_is_told(self, memory):
         """Out of the long tier's index when it goes to the ring, back in when it leaves it."""
         kept = memory.add("a", "long")
@@ -360,10 +354,10 @@ def test_the_vector_of_a_changed_text_is_replaced(open_memory):
     kept = memory.add("alpha beta gamma", "short")
     assert memory.flush(wait=True, timeout=60)
     read = "SELECT vector FROM embeddings"
-    before = memory._engine.ledger.read(lambda c: c.execute(read).fetchall())
+    before = read_sql(memory, read)
     memory.update(kept.id, text="delta epsilon zeta")
     assert memory.flush(wait=True, timeout=60)
-    after = memory._engine.ledger.read(lambda c: c.execute(read).fetchall())
+    after = read_sql(memory, read)
     assert len(after) == 1
     assert after != before
     found = memory.retrieve("epsilon delta")

@@ -6,6 +6,7 @@ from datetime import timedelta
 from math import inf
 
 import pytest
+from beside import read_sql, write_sql
 
 from memento import MemoryManager, background
 from memento.claims.settings import Conflicts
@@ -14,6 +15,7 @@ from memento.errors import InvalidInput, LockedMemory, NotFound
 from memento.ledger import claim_rows, links
 from memento.ledger.schema import SEQ_BITS
 from memento.testing import HashEmbedder
+from memento.verbs import slots as verbs
 from memento.write import settling
 
 
@@ -28,9 +30,7 @@ def flagged(memory):
     """Count the pairs that are flagged by now."""
     query = "SELECT count(*) FROM links WHERE relation = 'contradicts' AND src / ? = ?"
     ns = memory._view.ns
-    (count,) = memory._engine.ledger.read(
-        lambda c: c.execute(query, (1 << SEQ_BITS, ns)).fetchone()
-    )
+    (count,) = read_sql(memory, query, 1 << SEQ_BITS, ns)[0]
     return count
 
 
@@ -339,13 +339,6 @@ def test_wrong_arguments_are_refused(memory):
         memory.slots.conflicts(status="shut")
 
 
-@pytest.mark.parametrize("settings", [{"pairs": -1}])
-def test_settings_are_checked(settings):
-    """Each field has a range."""
-    with pytest.raises(InvalidInput, match=next(iter(settings))):
-        Conflicts(**settings)
-
-
 @pytest.mark.parametrize("kind", ["episode", "emotion", "question", "article"])
 def test_what_happened_is_no_claim(memory, kind):
     """These kinds are not flagged."""
@@ -384,7 +377,7 @@ def test_lost_numbers_are_read_again_and_nothing_is_compared_again(memory):
     """Doctor notices, repairs, and what a person settled stays settled."""
     old, new = told(memory, "I live in Ghent", "I moved from Ghent to Turku")
     memory.slots.resolve(new, old, keep="both")
-    memory._engine.ledger.write(lambda session: session.execute("DELETE FROM claims"))
+    write_sql(memory, "DELETE FROM claims")
     looked = memory.store.doctor(repair=False)
     (found,) = [one for one in looked if one.check == "claims"]
     assert not found.ok
@@ -393,3 +386,17 @@ def test_lost_numbers_are_read_again_and_nothing_is_compared_again(memory):
     told(memory, "The kettle is blue")
     assert memory.slots.conflicts() == []
     assert all(one.ok for one in memory.store.doctor())
+
+
+@pytest.mark.parametrize("page", [1, 512])
+def test_a_limit_counts_the_pairs_that_are_open(memory, clock, monkeypatch, page):
+    """One that ended leaves room for an older one, however many are read at once."""
+    monkeypatch.setattr(verbs, "_PAGE", page)
+    told(memory, "My editor is Vim", "My editor is Helix", "My name is Ada")
+    told(memory, "My name is Bea", expires_in=7_200)
+    assert len(memory.slots.conflicts()) == 2
+    assert [one.b.text for one in memory.slots.conflicts(limit=1)] == ["My name is Ada"]
+    clock.advance(timedelta(hours=3))
+    for limit in (1, 2, 100):
+        (left,) = memory.slots.conflicts(limit=limit)
+        assert left.b.text == "My editor is Vim"

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import beside
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,13 +23,7 @@ DAY = timedelta(days=1)
 
 def state(memory):
     """Return all that a sleep may change."""
-    rows = memory._engine.ledger.read(
-        lambda c: [
-            c.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall()
-            for table in ("memories", "versions", "links", "events", "dynamics", "changes")
-        ]
-    )
-    return repr(rows)
+    return beside.content(memory, "memories", "versions", "links", "events", "dynamics", "changes")
 
 
 def shown(memory):
@@ -267,9 +262,7 @@ def test_a_held_lease_is_respected_until_it_ends(open_memory, clock):
     lived(memory, clock, 1)
     ns = memory._engine.ledger.find_namespace(memory.store.namespace)
     until = int(clock().timestamp() * 1_000_000) + 60_000_000
-    memory._engine.ledger.write(
-        lambda c: c.execute("INSERT INTO sleeps VALUES (?, 'dead', ?, '{}')", (ns, until)) and None
-    )
+    beside.write_sql(memory, "INSERT INTO sleeps VALUES (?, 'dead', ?, '{}')", ns, until)
     assert memory.sleep.run().skipped == run.ELSEWHERE
     clock.advance(timedelta(seconds=61))
     assert memory.sleep.run().done

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from itertools import permutations
 
 import pytest
 from hypothesis import given, settings
@@ -44,19 +43,6 @@ def test_an_older_value_that_comes_later_is_history(memory):
     found = memory.retrieve("who was CEO", as_of=YEARS[1])
     assert [hit.text for hit in found] == ["Bob was CEO"]
     assert [hit.text for hit in memory.retrieve("who is CEO")] == ["Ann is CEO"]
-
-
-@pytest.mark.parametrize("order", list(permutations(range(3))))
-def test_any_order_of_arrival_gives_the_same_chain(open_memory, tmp_path, order):
-    """The holder of the slot, the order of values and the value at each moment are the same."""
-    right, other = open_memory(tmp_path / "right"), open_memory(tmp_path / "other")
-    tell(right, range(3))
-    tell(other, order)
-    assert chain(other) == chain(right)
-    for n in range(3):
-        asked = other.retrieve("Ann Bob Cem", as_of=YEARS[n] + DAY)
-        assert [hit.text for hit in asked] == [NAMES[n]]
-    assert [m.text for m in other.list()] == [NAMES[2]]
 
 
 @settings(max_examples=25)
@@ -101,27 +87,12 @@ def test_a_value_without_a_time_means_now(memory):
     assert [text for _, text, *_ in chain(memory)] == ["Ann", "Bob", "Cem", "Dot"]
 
 
-def test_a_clock_that_was_set_back_does_not_bury_the_last_word(memory, clock):
-    """Of two values that nobody dated the later arrival wins, whatever the clock says."""
-    memory.add("uses vim", key="editor")
-    clock.advance(-DAY)
-    memory.add("uses emacs", key="editor")
-    assert [m.text for m in memory.list()] == ["uses emacs"]
-
-
 def test_what_expired_holds_no_slot(memory, clock):
     """A value that is gone does not keep an older one from being the present."""
     memory.add("Cem", key="ceo", occurred_at=YEARS[2], expires_in=60)
     clock.advance(DAY)
     memory.add("Ann", key="ceo", occurred_at=YEARS[0])
     assert [m.text for m in memory.list()] == ["Ann"]
-
-
-def test_supersedes_says_outright_what_takes_the_place(memory):
-    """Whom the caller names gives way, whatever the times say."""
-    wrong = memory.add("Cem", key="ceo", occurred_at=YEARS[2])
-    right = memory.add("Ann", key="ceo", occurred_at=YEARS[0], supersedes=wrong.id)
-    assert memory.list() == [right]
 
 
 def test_a_late_value_with_an_end_of_its_own_keeps_it(memory):
@@ -161,26 +132,6 @@ class TestPlans:
         memory.add("lunch is at Max", key="lunch")
         for moment, text in ((began, "lunch is at Luigi"), (began + 2 * DAY, "lunch is at Max")):
             assert [hit.text for hit in memory.retrieve("lunch", as_of=moment)] == [text]
-
-    def test_a_dated_value_that_holds_now_is_the_present(self, memory):
-        """A date before the plan was told does not make history of it."""
-        memory.add("lunch will be at Mario", key="lunch", occurred_at=FAR)
-        present = memory.add("lunch is at Max", key="lunch", occurred_at=YEARS[0])
-        assert memory.list() == [present]
-
-    def test_an_older_value_stays_history(self, memory):
-        """A plan does not bring back a value that another one followed before today."""
-        tell(memory, (2,))
-        memory.add("Dot", key="ceo", occurred_at=FAR)
-        assert memory.add("Ann", key="ceo", occurred_at=YEARS[0]).status == "superseded"
-        assert [m.text for m in memory.list()] == ["Dot"]
-        assert [hit.text for hit in memory.retrieve("Ann Cem Dot", as_of=YEARS[1])] == ["Ann"]
-
-    def test_the_last_plan_holds_the_slot(self, memory):
-        """An earlier date makes a plan no weaker."""
-        memory.add("Ann", key="ceo", occurred_at=FAR)
-        memory.add("Bob", key="ceo", occurred_at=FAR - DAY)
-        assert [m.text for m in memory.list()] == ["Bob"]
 
     def test_a_plan_can_be_made_again(self, memory):
         """Its first telling, which gave way, is not taken for it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from beside import read_sql
 
 from memento import Loop
 from memento.errors import InvalidInput
@@ -24,7 +25,7 @@ def three(memory):
 def table(memory):
     """Return the rows of the table."""
     query = "SELECT loop, session, closed_at IS NULL, shown, outcome FROM loops ORDER BY opened_at"
-    return memory._engine.ledger.read(lambda c: c.execute(query).fetchall())
+    return read_sql(memory, query)
 
 
 def worths(memory):

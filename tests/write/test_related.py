@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from beside import write_sql
 
 from memento import MemoryManager, Status
 from memento.errors import InvalidInput, NotFound, StoreUnusable
@@ -97,7 +98,7 @@ def test_a_link_into_another_namespace_is_not_followed(memory):
 
 def test_a_damaged_link_is_named(memory):
     """It says which memory's, and shows none."""
-    memory._engine.ledger.write(lambda c: c.execute("UPDATE links SET weight = 0.5"))
+    write_sql(memory, "UPDATE links SET weight = 0.5")
     with pytest.raises(StoreUnusable, match=r"link of .*'shop'"):
         memory.insight.related("shop")
 

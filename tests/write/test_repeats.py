@@ -176,7 +176,7 @@ class TestMerging:
         )
     )
 
-    @settings(max_examples=60)
+    @settings(max_examples=30)
     @given(FIELDS | SOURCED, FIELDS | SOURCED)
     def test_the_order_of_two_adds_does_not_matter(self, open_memory, one, other):
         """Joined fields are the same either way; and the same again makes no version."""

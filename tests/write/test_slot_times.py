@@ -55,22 +55,21 @@ def say(memory, day, now, **options):
 
 
 @pytest.mark.parametrize("days", MIXTURES, ids=str)
-def test_any_order_of_past_present_and_future(open_memory, tmp_path, clock, days):
+def test_any_order_of_past_present_and_future(memory, clock, days):
     """As of each moment the value holds that began last, of those that were not given up."""
     now = clock()
     for n, order in enumerate(permutations(days)):
-        memory = open_memory(tmp_path / str(n))
+        view = memory.of(f"order {n}")
         live = []
         for day in order:
-            say(memory, day, now)
+            say(view, day, now)
             live = told(live, day)
         for half in range(-9, 10):
             wanted = [f"value of {day}" for day in live if day <= half / 2][-1:]
-            assert holding(memory, now + half / 2 * DAY) == wanted, (order, half)
-        shown = [hit.text for hit in memory.retrieve("value", as_of=now + 9 * DAY)]
+            assert holding(view, now + half / 2 * DAY) == wanted, (order, half)
+        shown = [hit.text for hit in view.retrieve("value", as_of=now + 9 * DAY)]
         assert shown == [f"value of {live[-1]}"], order
-        assert [m.text for m in memory.list()] == shown, order
-        memory.close()
+        assert [m.text for m in view.list()] == shown, order
 
 
 def test_plans_that_led_to_a_plan_are_given_up_with_it(memory, clock):

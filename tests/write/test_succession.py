@@ -6,6 +6,7 @@ import asyncio
 from datetime import timedelta
 
 import pytest
+from beside import read_sql, write_sql
 
 from memento import AsyncMemoryManager, Config, MemoryManager, background
 from memento.claims.settings import Conflicts
@@ -56,7 +57,7 @@ def pairs_of(memory):
         "SELECT a.id, b.id FROM successions JOIN memories AS a ON a.docid = older"
         " JOIN memories AS b ON b.docid = newer ORDER BY older, newer"
     )
-    return memory._engine.ledger.read(lambda session: session.execute(query).fetchall())
+    return read_sql(memory, query)
 
 
 def test_a_statement_that_changes_another_is_shown_before_it(memory):
@@ -141,7 +142,7 @@ def test_what_is_erased_leaves_no_pair(memory):
     assert pairs_of(memory) == [(old, new)]
     memory.store.erase(old)
     query = "SELECT count(*) FROM successions"
-    assert memory._engine.ledger.read(lambda c: c.execute(query).fetchone()) == (0,)
+    assert read_sql(memory, query) == [(0,)]
 
 
 def test_of_a_large_load_the_newest_are_compared(memory, reader, monkeypatch):
@@ -230,7 +231,7 @@ def test_a_vector_that_comes_later_than_that_of_a_change_keeps_the_pair(memory):
         " WHEN (SELECT max(docid) FROM memories) THEN 1"
         " WHEN (SELECT min(docid) FROM memories) THEN 3 ELSE 2 END"
     )
-    memory._engine.ledger.write(lambda session: session.execute(query))
+    write_sql(memory, query)
     memory._engine.background.changes._compares = True
     memory.flush(wait=True)
     assert (old, new) in pairs_of(memory)

@@ -6,20 +6,21 @@ from dataclasses import asdict
 from datetime import timedelta
 
 import pytest
+from beside import write_sql
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from memento import Config, MemoryManager, Source, Status
 from memento.config import ShortConfig
-from memento.errors import InvalidInput, LockedMemory, MementoError, NotFound, NothingToUndo
+from memento.errors import InvalidInput, MementoError, NotFound, NothingToUndo
 from memento.ledger import changes, transfer
 from memento.ledger.rows import MOST_LOCKED
 from memento.testing import ManualClock
 from memento.verbs import changes as verbs
 
 DAY = timedelta(days=1)
-FREE = {"rev", "updated_at", "reinforced", "checksum"}
+FREE = {"rev", "updated_at", "reinforced", "version", "checksum"}
 """Columns that tell of the undo itself, or how often something was said; and the sum of all."""
 
 
@@ -520,6 +521,17 @@ def test_evolution_of_a_slot_and_of_a_chain(memory, clock):
     assert memory.changes.evolution("nobody") == []
 
 
+@pytest.mark.parametrize("key", ["k" * 256, "two\nlines", "tab\there"])
+def test_evolution_of_every_slot_that_can_be(memory, key):
+    """A key may be longer than an id, and have what an id may not."""
+    memory.add("blue", key=key)
+    memory.add("green", key=key)
+    told = [one.memory.text for one in memory.changes.evolution(key)]
+    assert told == [one.memory.text for one in memory.slots.history(key)] == ["blue", "green"]
+    with pytest.raises(InvalidInput, match=r"pass its \.id"):
+        memory.changes.evolution(memory.list()[0])
+
+
 # --- correct
 
 
@@ -668,7 +680,7 @@ def test_a_changed_row_is_seen_and_is_not_undone(memory):
     """Doctor names it."""
     one = memory.add("tea")
     memory.forget(one.id)
-    memory._engine.ledger.write(lambda c: c.execute("UPDATE changes SET rev_to = 99"))
+    write_sql(memory, "UPDATE changes SET rev_to = 99")
     assert [f.check for f in memory.store.doctor() if not f.ok] == ["changes"]
     assert memory.changes.list() == []
     with pytest.raises(MementoError):
@@ -719,17 +731,6 @@ def test_a_verdict_counts_again_once_the_lock_is_undone(memory):
     assert memory.feedback.belief(kept.id).mean == before
     memory.undo(last(memory).number)
     assert memory.feedback.belief(kept.id).mean < before
-
-
-def test_a_locked_memory_is_not_corrected(memory):
-    """Nothing is written, not even the change."""
-    kept = memory.add("The gate code is 1904", key="gate")
-    memory.update(kept.id, lock="user")
-    listed = memory.changes.list()
-    with pytest.raises(LockedMemory):
-        memory.correct(kept.id, "The gate code is 2010")
-    assert [one.text for one in memory.list()] == ["The gate code is 1904"]
-    assert memory.changes.list() == listed
 
 
 def test_verdicts_that_take_a_lock_away_are_a_change(memory, clock):

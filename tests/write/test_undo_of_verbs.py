@@ -226,15 +226,6 @@ def test_verdicts_stay_when_the_change_that_they_made_is_undone(kept):
     assert kept.feedback.strength("door").uses == 0
 
 
-def test_an_erasure_is_not_undone_and_takes_its_changes_along(kept):
-    """The other memory of that change is set back."""
-    kept.forget_many(ids=["door", "gate"])
-    kept.store.erase("door")
-    undone = kept.undo(last(kept).number)
-    assert undone.memories == ("gate",)
-    assert active(kept) == ["The gate code is 1904"]
-
-
 def test_a_changed_document_is_one_run_of_the_call_that_changed_it(kept, monkeypatch):
     """However many parts one transaction writes."""
     monkeypatch.setattr(documents, "BATCH", 1)

@@ -18,9 +18,9 @@ _TYPES = (
     ("TEXT", 'text COLLATE "C"'),
 )
 """Column types of the shared SQL, and the types that hold the same values here."""
-_NUMBERED = (("namespaces", "ns"), ("events", "event"), ("embedders", "model"))
-"""Tables whose rows are numbered by a trigger. A sequence would leave gaps, and a reader that
-follows by number would miss rows that are committed late."""
+_NUMBERED = {"namespaces": "ns", "events": "event", "embedders": "model"}
+"""Tables whose rows are numbered by a trigger, and the column of the number. A sequence would leave
+gaps, and a reader that follows by number would miss rows that are committed late."""
 
 
 def _tables(version: int) -> list[str]:
@@ -124,9 +124,12 @@ _NEXT = """CREATE FUNCTION next_{column}() RETURNS trigger LANGUAGE plpgsql AS $
     END $$"""
 
 
-def _numbering() -> list[str]:
+def _numbering(tables: list[str]) -> list[str]:
+    """Return the statements that number the rows of the tables made by some statements."""
     made = []
-    for table, column in _NUMBERED:
+    for table, column in _NUMBERED.items():
+        if not any(one.startswith(f"CREATE TABLE {table} (") for one in tables):
+            continue
         made += [
             _NEXT.format(table=table, column=column),
             (
@@ -206,15 +209,16 @@ def fence(schema_name: str, named: str, owners: list[tuple[str, str, bool]]) -> 
 
 def statements(version: int) -> list[str]:
     """Return the statements that bring a store of a version, 0 for an empty one, up to date."""
+    tables = _tables(version)
+    tables += _numbering(tables)
     if version:
         noted = f"UPDATE meta SET value = {schema.SCHEMA_VERSION} WHERE name = 'schema'"
-        return [*_tables(version), noted]
+        return [*tables, noted]
     return [
         *_value_type(),
         *_FUNCTIONS,
         _GROUPED,
-        *_tables(version),
-        *_numbering(),
+        *tables,
         *WORDS,
         *_OWN,
         "ALTER TABLE embeddings ALTER COLUMN vector SET STORAGE EXTERNAL",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from difflib import SequenceMatcher
 
+from memento.base.clock import day_in, in_zone
 from memento.text.words import content, terms
 from memento.types import BECAUSE, Change, Hit, Kind, Memory
 
@@ -145,7 +146,7 @@ def moment(at: datetime, now: datetime, zone: tzinfo) -> str:
     >>> moment(datetime(2026, 3, 2, tzinfo=UTC), datetime(2026, 5, 2, tzinfo=UTC), UTC)
     '2 Mar 2026'
     """
-    there, today = at.astimezone(zone), now.astimezone(zone)
+    there, today = in_zone(zone, at), in_zone(zone, now)
     if there.date() == today.date():
         return f"today {there:%H:%M}"
     return f"{there.day} {there:%b %Y}"
@@ -256,11 +257,11 @@ def days(rows: Sequence[Memory], zone: tzinfo) -> Iterator[tuple[datetime, list[
     group: list[Memory] = []
     for one in rows:
         if group and _day(one, zone) != _day(group[0], zone):
-            yield group[0].occurred_at.astimezone(zone), group
+            yield in_zone(zone, group[0].occurred_at), group
             group = []
         group.append(one)
     if group:
-        yield group[0].occurred_at.astimezone(zone), group
+        yield in_zone(zone, group[0].occurred_at), group
 
 
 def entries(rows: Sequence[Memory]) -> list[tuple[str, list[Memory]]]:
@@ -287,4 +288,4 @@ def entries(rows: Sequence[Memory]) -> list[tuple[str, list[Memory]]]:
 
 
 def _day(memory: Memory, zone: tzinfo) -> object:
-    return memory.occurred_at.astimezone(zone).date()
+    return day_in(zone, memory.occurred_at)

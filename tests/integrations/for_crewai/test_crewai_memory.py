@@ -93,9 +93,9 @@ class TestRecords:
 
     def test_as_many_as_are_asked_for(self, memory):
         """A limit of hundreds is honoured, and a smaller one gives the first of them."""
-        memory.remember_many([f"fact number {n} alpha" for n in range(500)])
-        whole = texts(memory.recall("alpha fact", limit=500))
-        assert len(set(whole)) == 500
+        memory.remember_many([f"fact number {n} alpha" for n in range(250)])
+        whole = texts(memory.recall("alpha fact", limit=250))
+        assert len(set(whole)) == 250
         assert texts(memory.recall("alpha fact", limit=20)) == whole[:20]
 
     def test_found_by_meaning_at_once(self, open_memory):
@@ -484,15 +484,6 @@ class TestEvents:
 class TestErrors:
     """Typed, and past CrewAI's own except clauses."""
 
-    def test_crew_over_a_closed_store_stops(self, make_crew, memory, manager):
-        """CrewAI would go on without memory; the typed error comes out of kickoff instead."""
-        crew = make_crew(memory)
-        manager.close()
-        with pytest.raises(StoreClosed) as caught:
-            crew.kickoff()
-        assert caught.value.path == manager.store.root
-        assert type(caught.value.__cause__) is StoreClosed
-
     def test_an_outage_stops_no_crew(self, make_crew, memory, manager, failing, heard, caplog):
         """It goes on without memory, and nothing it made is lost; the bus knows, and the log."""
         crew = make_crew(memory)
@@ -510,13 +501,6 @@ class TestErrors:
         failing(manager, verb)
         with pytest.raises(StorageFailed):
             crew.kickoff()
-
-    def test_crew_that_cannot_save_stops(self, make_crew, frozen):
-        """A store that cannot be written stops it after the first task, not at the next start."""
-        memory = MementoCrewMemory(frozen, "/crew/sales")
-        assert texts(memory.recall("tea")) == ["Bo drinks tea"]
-        with pytest.raises(ReadOnlyStore):
-            make_crew(memory).kickoff()
 
     def test_values(self, memory, manager):
         """A bad value is named, and nothing is stored."""
@@ -603,16 +587,6 @@ def test_what_three_agents_say_takes_one_place(memory):
     found = memory.recall("What is the client called?", limit=2)
     assert texts(found) == ["The client is called Acme.", "The client pays in euros."]
     assert "2025-01-01" in found[0].format()
-
-
-def test_what_every_kickoff_finds_again_takes_one_place_before_the_rest(memory, clock):
-    """Reports that differ only in their day: the newest stands for them, something else follows."""
-    for day in range(1, 8):
-        memory.remember(f"The client is Acme, the budget is EUR 40,000, contacted on day {day}")
-        clock.advance(timedelta(days=1))
-    memory.remember("The client of this budget is allergic to walnuts")
-    found = memory.recall("What do we know about the client and the budget?", limit=2)
-    assert {text[-5:] for text in texts(found)} == {"day 7", "lnuts"}
 
 
 LONG = "A senior researcher who reads filings, annual reports and interviews\n" * 20

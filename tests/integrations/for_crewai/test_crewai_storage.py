@@ -249,14 +249,10 @@ def test_errors(storage, manager, open_memory, tmp_path, embed):
         install(blind.manager)
     with pytest.raises(InvalidInput, match="MemoryManager"):
         MementoStorage("folder")
-    manager.close()
-    for use in (
-        lambda: storage.search(embed("x")),
-        storage.count,
-        lambda: storage.save([record("x")]),
-    ):
-        with pytest.raises(StoreClosed):
-            use()
+    asked = embed("x")
+    manager.close()  # ``test_trouble`` shows the other calls
+    with pytest.raises(StoreClosed):
+        storage.search(asked)
 
 
 def test_what_cannot_be_embedded_is_not_nothing_found(manager, storage, embed, monkeypatch):
@@ -340,12 +336,14 @@ class TestInstall:
 
 @pytest.fixture
 def door(request):
-    """Makes CrewAI's own memory over a store: installed, or given by hand."""
+    """Makes a crew's memory over a store: CrewAI's own, installed or given by hand, or ours."""
 
     def make(store, llm, **options):
         if request.param == "installed":
             install(store, **options)
             return True
+        if request.param == "subclass":
+            return MementoCrewMemory(store, "/crew/sales", **options)
         return Memory(
             llm=llm,
             storage=MementoStorage(store, **options),
@@ -356,10 +354,14 @@ def door(request):
     uninstall()
 
 
-@pytest.mark.parametrize("door", ["installed", "given"], indirect=True)
-class TestTrouble:
-    """CrewAI's own memory over a store that fails: the typed error, never a silent no memory."""
+by_storage = pytest.mark.parametrize("door", ["installed", "given"], indirect=True)
+by_any = pytest.mark.parametrize("door", ["installed", "given", "subclass"], indirect=True)
 
+
+class TestTrouble:
+    """A crew's memory over a store that fails: the typed error, never a silent no memory."""
+
+    @by_any
     def test_closed_before_the_start(self, door, manager, make_crew, llm):
         """The crew stops at its first recall, though CrewAI's flow would go on."""
         crew = make_crew(door(manager, llm))
@@ -370,6 +372,7 @@ class TestTrouble:
         with pytest.raises(StoreClosed):
             asyncio.run(crew.akickoff())
 
+    @by_any
     def test_cannot_be_written(self, door, frozen, make_crew, llm):
         """The memories of the first task are lost, so the second does not begin."""
         crew = make_crew(door(frozen, llm))
@@ -377,6 +380,7 @@ class TestTrouble:
             crew.kickoff()
         assert not llm.tasks("Write an offer")
 
+    @by_any
     def test_a_flow_that_cannot_remember(self, door, frozen, llm):
         """A flow's end waits for its saves, and so says what became of them."""
         given = door(frozen, llm)
@@ -390,6 +394,7 @@ class TestTrouble:
         with pytest.raises(ReadOnlyStore):
             Story(memory=memory).kickoff()
 
+    @by_any
     def test_the_last_save_fails(self, door, manager, make_crew, llm, monkeypatch):
         """No recall follows it; the end of a strict crew says so."""
         crew = make_crew(door(manager, llm, strict=True))
@@ -405,6 +410,7 @@ class TestTrouble:
             crew.kickoff()
         assert llm.tasks("Write an offer")
 
+    @by_storage
     def test_the_search_fails(self, door, manager, make_crew, llm, failing):
         """If strict, a search that CrewAI's flow logs and passes over is an error of the recall."""
         crew = make_crew(door(manager, llm, strict=True))
@@ -415,6 +421,7 @@ class TestTrouble:
         with pytest.raises(StorageFailed):
             crew.kickoff()
 
+    @by_storage
     def test_an_outage_stops_no_crew(self, door, manager, make_crew, llm, failing, caplog):
         """It goes on without memory; the log knows."""
         crew = make_crew(door(manager, llm))
@@ -425,6 +432,7 @@ class TestTrouble:
         assert logged
         assert all("the disk reported an error" in text for text in logged)
 
+    @by_storage
     def test_what_an_llm_made_up_stops_no_crew(self, door, manager, make_crew, llm):
         """A scope that cannot be one is no trouble of the store."""
         memory = make_crew(door(manager, llm))._memory

@@ -4,6 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from memento.testing import HashEmbedder
+
+
+@pytest.fixture
+def manager(open_memory):
+    """Open a store with a fake embedder."""
+    return open_memory(embedder=HashEmbedder(256))
+
 
 @pytest.fixture
 def fake_model():

@@ -16,17 +16,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from memento.errors import InvalidInput
-from memento.testing import HashEmbedder
 from memento_langchain import MementoMiddleware
 
 ONE = {"configurable": {"thread_id": "one"}}
 FACTS = ("My cat is Tim.", "My dog is Rex.", "My car is red.")
-
-
-@pytest.fixture
-def manager(open_memory):
-    """Open a store with a fake embedder."""
-    return open_memory(embedder=HashEmbedder(256))
 
 
 @pytest.fixture

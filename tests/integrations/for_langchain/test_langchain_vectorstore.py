@@ -78,12 +78,6 @@ def test_one_store_serves_each_user_of_the_run(manager, function):
 
 
 @pytest.fixture
-def manager(open_memory):
-    """A store with an embedder."""
-    return open_memory(embedder=HashEmbedder(256))
-
-
-@pytest.fixture
 def documents(manager):
     """A vector store with three documents."""
     data = [{"n": number} for number in range(3)]

@@ -84,16 +84,6 @@ def test_a_closed_store_is_told_through_the_agent(open_memory):
         run(calls("keep", fact="x"), store, [keep])
 
 
-def test_the_default_model_finds_by_meaning(tmp_path):
-    """With the embedder that comes with memento, no word in common is needed."""
-    with MemoryManager(tmp_path) as manager:
-        store = MementoStore(manager, index={"fields": ["text"]})
-        store.put(("u",), "1", {"text": "She adores pasta and risotto"})
-        store.put(("u",), "2", {"text": "The printer on floor three is broken"})
-        manager.flush(wait=True)
-        assert store.search(("u",), query="favourite Italian food")[0].key == "1"
-
-
 def test_one_store_serves_each_user_of_the_run(open_memory):
     """The user is in the settings of the run; sync or async, nobody sees another's items."""
     manager = open_memory()

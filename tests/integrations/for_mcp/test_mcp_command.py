@@ -1,7 +1,6 @@
 """``memento mcp`` as an agent starts it, spoken to by the protocol's own client."""
 
 import json
-import os
 import subprocess
 import sys
 
@@ -27,24 +26,6 @@ def request(number, method, **params):
     """Write a request as a line."""
     message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
     return json.dumps(message).encode() + b"\n"
-
-
-def test_what_one_agent_keeps_the_next_recalls(tmp_path):
-    """Two processes, one after the other, on one store."""
-    text = "The staging server runs on port 8443"
-    first = start(
-        tmp_path / "store", "--embedder", "none",
-        sent=request(1, "initialize") + request(
-            2, "tools/call", name="remember", arguments={"text": text}
-        ),
-    )  # fmt: skip
-    assert first.returncode == 0
-    assert len(first.stdout.splitlines()) == 2
-    second = start(
-        tmp_path / "store", "--embedder", "none",
-        sent=request(1, "tools/call", name="recall", arguments={"query": "staging port"}),
-    )  # fmt: skip
-    assert text in json.loads(second.stdout)["result"]["content"][0]["text"]
 
 
 def test_it_ends_with_its_client_and_says_nothing_else(tmp_path):
@@ -90,38 +71,6 @@ def test_a_wrong_setting_ends_it_at_once(tmp_path, given):
     ended = start(tmp_path / "store", *given)
     assert (ended.returncode, ended.stdout) == (2, b"")
     assert len(ended.stderr.splitlines()) == 1
-
-
-async def test_the_protocols_own_client_understands_it(tmp_path):
-    """All of it: handshake, lists, calls, resources, prompts, errors."""
-    mcp = pytest.importorskip("mcp")
-    from mcp.client.stdio import StdioServerParameters, stdio_client  # noqa: PLC0415 - may be absent
-
-    root = str(tmp_path / "store")
-    server = StdioServerParameters(
-        command=COMMAND[0], args=[*COMMAND[1:], "--root", root], env=dict(os.environ)
-    )
-    async with stdio_client(server) as streams, mcp.ClientSession(*streams) as session:
-        hello = await session.initialize()
-        assert hello.serverInfo.name == "memento"
-        tools = (await session.list_tools()).tools
-        assert [tool.name for tool in tools] == ["recall", "remember", "correct", "forget"]
-        assert tools[0].annotations.readOnlyHint
-        kept = await session.call_tool(
-            "remember", {"text": "Rami is allergic to nuts", "kind": "preference"}
-        )
-        assert not kept.isError
-        found = await session.call_tool("recall", {"query": "which foods must be avoided?"})
-        assert "Rami is allergic to nuts" in found.content[0].text  # by meaning: no word in common
-        refused = await session.call_tool("forget", {"id": "no such"})
-        assert refused.isError
-        resource = (await session.list_resources()).resources[0]
-        read = await session.read_resource(resource.uri)
-        assert "Rami" in read.contents[0].text
-        prompt = await session.get_prompt("recall", {"topic": "Rami"})
-        assert "allergic" in prompt.messages[0].content.text
-        with pytest.raises(mcp.McpError, match="unknown tool"):
-            await session.call_tool("erase", {})
 
 
 def test_a_working_folder_that_was_removed_is_said_in_one_line(tmp_path, monkeypatch, capsys):

@@ -20,7 +20,7 @@ import pytest
 
 from memento import MemoryManager, Status
 from memento.base import layout
-from memento.cli import mcp_http
+from memento.cli import main, mcp_http
 from memento.errors import TooMuch
 from memento.resident import tokens
 from memento.resident.client import call
@@ -212,22 +212,22 @@ def test_it_is_served_on_after_a_kill_and_no_longer_than_the_command_runs(root, 
     assert serve_again.ask(token)[0] == 200
 
 
-def test_the_command_makes_lists_and_revokes_tokens(root):
+def test_the_command_makes_lists_and_revokes_tokens(root, capsys):
     """The token itself is printed once."""
 
-    def run(*given):
-        words = [sys.executable, "-m", "memento", "mcp", "--root", str(root), *given]
-        return subprocess.run(words, capture_output=True, text=True, check=False)
+    def run(*given, status=0):
+        assert main(["mcp", "--root", str(root), *given]) == status
+        return capsys.readouterr()
 
-    assert "there are no tokens" in run("--http", "0").stderr
-    made = run("--add-token", "laptop", "--read-only").stdout.strip()
+    assert "there are no tokens" in run("--http", "0", status=2).err
+    made = run("--add-token", "laptop", "--read-only").out.strip()
     assert tokens.holder(root, made).name == "laptop"
-    assert run("--list-tokens").stdout == "laptop  default  everywhere  read\n"
-    assert run("--add-token", "x", "--trust", "user").returncode == 2
-    assert run("--revoke-token", "laptop").returncode == 0
-    assert run("--list-tokens").stdout == ""
+    assert run("--list-tokens").out == "laptop  default  everywhere  read\n"
+    run("--add-token", "x", "--trust", "user", status=2)
+    run("--revoke-token", "laptop")
+    assert run("--list-tokens").out == ""
     for wrong in ("x", "1:x", "99999"):
-        assert run("--http", wrong).returncode == 2
+        run("--http", wrong, status=2)
 
 
 @pytest.fixture

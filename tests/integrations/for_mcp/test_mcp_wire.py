@@ -141,7 +141,7 @@ def test_a_mistake_of_the_client_is_an_error(client, method, params, code):
         (b"\xff\xfe", -32700, None),
         (b"[" * 100_000, -32700, None),
         (b"3", -32600, None),
-        (b'{"jsonrpc":"2.0","id":1}', -32600, None),
+        (b'{"jsonrpc":"2.0","id":1}', -32600, 1),
         (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600, None),
         (b'{"jsonrpc":"2.0","id":true,"method":"ping"}', -32600, None),
         (b'{"jsonrpc":"2.0","id":[1],"method":"tools/call"}', -32600, None),
@@ -176,6 +176,19 @@ def test_a_batch_is_answered_message_by_message(client):
     """The version of March 2025 has them."""
     batch = [{"jsonrpc": "2.0", "id": n, "method": "ping"} for n in (1, 2)]
     assert [one["id"] for one in client.raw(json.dumps(batch).encode())] == [1, 2]
+
+
+def test_an_empty_batch_is_refused(client):
+    """It has no request to which an answer could belong."""
+    (told,) = client.raw(b"[]")
+    assert (told["id"], told["error"]["code"]) == (None, -32600)
+
+
+@pytest.mark.parametrize(("number", "told"), [(99, 99), ("a", "a"), (True, None), ([1], None)])
+def test_a_message_without_a_method_is_refused_by_its_number(client, number, told):
+    """If it has one that can be answered."""
+    (answer,) = client.raw(line(id=number))
+    assert (answer["id"], answer["error"]["code"]) == (told, -32600)
 
 
 def test_calls_are_carried_out_in_the_order_they_came(client, memory):
@@ -352,6 +365,13 @@ METHODS = [
 ]  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """Share one store between the examples."""
+    with MemoryManager(tmp_path_factory.mktemp("fuzz"), embedder=None) as opened:
+        yield opened
+
+
 @settings(max_examples=150, deadline=None)
 @given(
     st.sampled_from(METHODS), json_values, json_values,
@@ -360,18 +380,16 @@ METHODS = [
         json_values | st.sampled_from(["recall", "remember", "memento://recent"]),
     ),
 )  # fmt: skip
-def test_no_message_breaks_the_server(tmp_path_factory, method, request_id, odd, params):
+def test_no_message_breaks_the_server(shared, method, request_id, odd, params):
     """Each request that can be answered gets one answer, and the server goes on."""
-    folder = tmp_path_factory.mktemp("fuzz")
-    with MemoryManager(folder, embedder=None) as memory:
-        out = io.BytesIO()
-        sent = [
-            json.dumps({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}),
-            json.dumps({"jsonrpc": "2.0", "id": 7, "method": method, "params": odd}),
-            json.dumps(odd),
-            json.dumps({"jsonrpc": "2.0", "id": "last", "method": "ping"}),
-        ]
-        serve_stdio(Doors(memory), stdin=io.BytesIO("\n".join(sent).encode()), stdout=out)
+    out = io.BytesIO()
+    sent = [
+        json.dumps({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}),
+        json.dumps({"jsonrpc": "2.0", "id": 7, "method": method, "params": odd}),
+        json.dumps(odd),
+        json.dumps({"jsonrpc": "2.0", "id": "last", "method": "ping"}),
+    ]
+    serve_stdio(Doors(shared), stdin=io.BytesIO("\n".join(sent).encode()), stdout=out)
     answers = [json.loads(one) for one in out.getvalue().splitlines()]
     assert all(one["jsonrpc"] == "2.0" and len(one) == 3 for one in answers)
     assert {"jsonrpc": "2.0", "id": "last", "result": {}} in answers

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from memento.ledger import memories, vectors
@@ -9,9 +11,16 @@ from memento.ledger.lite.store import LiteLedger
 
 
 def traced(run, told):
-    """Let ``read`` or ``write`` of a ledger tell of each statement of its jobs."""
+    """Let ``read`` or ``write`` of a ledger tell of each statement of its jobs in this thread.
+
+    The indexer reads at the same time, from a thread of its own.
+    """
+    here = threading.get_ident()
 
     def running(ledger, job, **options):
+        if threading.get_ident() != here:
+            return run(ledger, job, **options)
+
         def inner(connection):
             connection.set_trace_callback(told)
             try:

@@ -151,17 +151,6 @@ def test_a_time_in_whole_milliseconds_is_not_trusted(
     assert len(looked) == 2 * (1 + 1 + len(LOG))
 
 
-def test_a_folder_that_was_moved_is_missed(store: Path) -> None:
-    """Nothing is at its path any more."""
-    watched = Presence(store, beside=LOG)
-    settle(watched)
-
-    store.parent.rename(store.parent.with_name("moved"))
-
-    with pytest.raises(StoreGone, match=r"ledger\.db was removed or moved away"):
-        watched.check()
-
-
 def test_another_folder_in_its_place_is_told(store: Path) -> None:
     """Its files have the right names and are others."""
     watched = Presence(store, beside=LOG)

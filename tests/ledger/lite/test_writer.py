@@ -139,19 +139,6 @@ def test_a_background_thread_does_not_wait_for_who_gave_up(writer, connection, m
     assert said(connection) == ["chore"]
 
 
-def test_a_failing_job_of_a_background_thread_writes_nothing(writer, connection):
-    """Its error is its own, and the next writer goes on."""
-
-    def chore():
-        writer_module.commit_separately()
-        writer.run(lambda c: (say("never")(c), int("mine")))
-
-    with ThreadPoolExecutor(1) as pool:
-        assert isinstance(pool.submit(chore).exception(60), ValueError)
-    assert said(connection) == []
-    assert writer.run(say("next")) == "next"
-
-
 def test_a_background_thread_learns_that_the_store_is_closed(writer):
     """As every other thread does."""
 
@@ -178,10 +165,17 @@ def test_one_failing_job_leaves_the_others_committed(writer, connection):
     assert sorted(said(connection)) == ["a", "b", "c"]
 
 
-def test_a_single_failing_job_writes_nothing(writer, connection):
-    """Alone in its transaction, a job that raises leaves no trace."""
-    with pytest.raises(ValueError, match="mine"):
+@pytest.mark.parametrize("background", [False, True])
+def test_a_single_failing_job_writes_nothing(writer, connection, background):
+    """Alone in its transaction, a job that raises leaves no trace, whichever thread it is of."""
+
+    def fail():
+        if background:
+            writer_module.commit_separately()
         writer.run(lambda c: (say("never")(c), int("mine")))
+
+    with ThreadPoolExecutor(1) as pool, pytest.raises(ValueError, match="mine"):
+        pool.submit(fail).result(60)
     assert said(connection) == []
     assert writer.run(say("next")) == "next"
 

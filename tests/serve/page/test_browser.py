@@ -108,6 +108,18 @@ class Site:
 
         return WebDriverWait(self.driver, 20, 0.05, GONE).until(shown, f"no {text!r} in {css}")
 
+    def steady(self, css):
+        """Return the texts of elements once two looks at them agree: a list may just be drawn."""
+        looks = [[], []]
+
+        def agreed(driver):
+            found = driver.find_elements(By.CSS_SELECTOR, css)
+            looks[:] = looks[1], [(one.id, one.text) for one in found]
+            return looks[1] and looks[0] == looks[1]
+
+        WebDriverWait(self.driver, 20, 0.1, GONE).until(agreed, f"{css} does not rest")
+        return [text for _, text in looks[1]]
+
     def press(self, text, css="button"):
         """Press what has this text."""
         self.click(lambda: self.see(text, css))
@@ -312,10 +324,10 @@ def test_all_by_keyboard(site):
     body = site.driver.switch_to.active_element
     body.send_keys(Keys.ENTER)
     site.see("sure the answer is among them", ".sum")
+    names = site.steady("#hits .text a")
     site.find("#hits .text a").send_keys(Keys.ARROW_DOWN)
-    second = site.driver.find_elements(By.CSS_SELECTOR, "#hits .text a")[1].text
-    site.see(second, "#one .text")
-    assert site.driver.switch_to.active_element.text == second
+    site.see(names[1], "#one .text")
+    assert site.driver.switch_to.active_element.text == names[1]
 
 
 def test_evil_texts_run_nothing(site):

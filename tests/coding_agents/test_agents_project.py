@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from memento_mcp._project import project_scope
+from memento.agents.project import project_scope
 
 
 def repository(folder, address=None):
