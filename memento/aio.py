@@ -23,7 +23,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Never, ParamSpec, Self, TypeVar, Unpack
 
 from memento.base.scopes import DEFAULT_NAMESPACE
-from memento.check import TALK_TOKENS, check_seconds
+from memento.check import TALK_TOKENS, WAIT, check_seconds
 from memento.ledger.filters import filters_of
 from memento.manager import MemoryManager
 from memento.tiers.indexer import POLL_SECONDS
@@ -175,9 +175,8 @@ def _waiting(
     @functools.wraps(method)
     async def run(self: AsyncPart[S], /, *args: P.args, **kwargs: P.kwargs) -> R:
         given: dict[str, Any] = dict(kwargs)
-        if wait := given.get("wait"):
-            session = given.get("session") if of_session else None
-            given["wait"] = await settle(self._sync, wait, session=session)
+        session = given.get("session") if of_session else None
+        given["wait"] = await settle(self._sync, given.get("wait", WAIT), session=session)
         found: R = await asyncio.to_thread(getattr(self._sync, verb), *args, **given)
         return found
 

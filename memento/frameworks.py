@@ -27,6 +27,7 @@ from memento.check import (
     TALK_TOKENS,
     check_count,
     check_flag,
+    WAIT,
     check_seconds,
     check_share,
     member,
@@ -39,8 +40,6 @@ from memento.manager import MemoryManager
 from memento.status import having
 from memento.types import Hit, Memory, Trust
 
-WAIT = 5.0
-"""Seconds to wait at most, by default, until the latest turn is also found by its meaning."""
 HELD = 1_000
 """Answers held in RAM, one for each message that is being answered."""
 ALL = 1_000_000

@@ -18,6 +18,7 @@ from memento.base.home import default_root
 from memento.base.lazy import later
 from memento.base.scopes import DEFAULT_NAMESPACE, parse_namespace
 from memento.check import (
+    WAIT,
     MAX_TOKENS,
     PROMPT_TOKENS,
     TALK_TOKENS,
@@ -462,7 +463,7 @@ class MemoryManager(Part):
         min_confidence: float | None = None,
         fold: bool = True,
         diverse: bool = False,
-        wait: float = 0.0,
+        wait: float = WAIT,
         record: bool = True,
         filters: Filtering | None = None,
     ) -> Recalled:
@@ -538,7 +539,7 @@ class MemoryManager(Part):
         include_archived: bool = False,
         include_quarantined: bool = False,
         fold: bool = True,
-        wait: float = 0.0,
+        wait: float = WAIT,
         record: bool = True,
         shared: bool = True,
         **filters: Unpack[Filtering],
@@ -581,8 +582,8 @@ class MemoryManager(Part):
             wait: Maximum number of seconds, up to a day, to wait until the newest memories in the
                 namespace or in ``session`` (up to 1,024 memories and 16,384 characters) are
                 embedded, so semantic search can find them. Memories that are not embedded in time
-                are found only by keyword search and are reported in ``missing``; with 0, they are
-                reported only if they are the majority.
+                are found only by keyword search and are reported in ``missing``. With 0, the call
+                answers at once, and they are reported only if they are the majority.
             record: Record in the event log which memories were retrieved.
             shared: Also search scopes that other namespaces share with this one (see
                 ``scopes.share``), unless ``known_at``, ``as_of`` or ``session`` is given.

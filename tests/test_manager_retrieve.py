@@ -366,7 +366,7 @@ def test_while_most_is_still_to_be_embedded_every_answer_says_so(open_memory):
     memory = open_memory(embedder=embedder)
     memory.add("peanuts", "long")
     memory.add("cashews", "long")
-    found = memory.retrieve("peanuts")
+    found = memory.retrieve("peanuts", wait=0)
     assert [hit.text for hit in found] == ["peanuts"]
     assert "2 memories are waiting to be embedded" in found.missing["long"]
     assert not memory.of("others").retrieve("peanuts").missing
@@ -375,7 +375,7 @@ def test_while_most_is_still_to_be_embedded_every_answer_says_so(open_memory):
     assert not memory.retrieve("peanuts").missing
     embedder.go.clear()
     memory.add("almonds", "long")
-    assert not memory.retrieve("peanuts").missing
+    assert not memory.retrieve("peanuts", wait=0).missing
     embedder.go.set()
 
 

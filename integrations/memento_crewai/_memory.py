@@ -29,7 +29,8 @@ from pydantic import Field
 from memento import MemoryManager
 from memento.check import check_flag, check_seconds
 from memento.errors import NotFound, ReadOnlyStore
-from memento.frameworks import WAIT, check_manager
+from memento.check import WAIT
+from memento.frameworks import check_manager
 from memento.types import Draft, Trust
 from memento_crewai._calls import settled, stops
 from memento_crewai._copies import Token, reviving

@@ -17,7 +17,8 @@ from memento.base.scopes import parse_scope, short_form
 from memento.check import MAX_ID, check_seconds
 from memento.conversation import mended
 from memento.errors import InvalidInput
-from memento.frameworks import WAIT, check_manager
+from memento.check import WAIT
+from memento.frameworks import check_manager
 from memento.types import TrustName
 from memento_haystack._places import arguments, written
 

@@ -35,7 +35,8 @@ from memento import MemoryManager, Trust, Turn
 from memento.check import check_flag, member
 from memento.conversation import session_of
 from memento.errors import InvalidInput
-from memento.frameworks import WAIT, AgentMemory, Given, check_manager
+from memento.check import WAIT
+from memento.frameworks import AgentMemory, Given, check_manager
 from memento.prompt import TOKENS
 from memento_langchain._removed import (
     Branch,

@@ -21,7 +21,7 @@ from memento import Filtering, Hit, MemoryManager, check_filters
 from memento.aio import settle
 from memento.check import MAX_K, check_flag, check_seconds, check_share
 from memento.errors import InvalidInput
-from memento.frameworks import WAIT
+from memento.check import WAIT
 from memento_langchain._turns import warn
 from memento_langchain.namespaces import Views, check_namespace
 

@@ -50,7 +50,8 @@ from memento.admit import Secrets
 from memento.aio import settle
 from memento.check import check_flag, check_seconds
 from memento.errors import EmbedderError, InvalidInput, NotFound, ReadOnlyStore
-from memento.frameworks import WAIT, check_manager
+from memento.check import WAIT
+from memento.frameworks import check_manager
 from memento_langchain.namespaces import Namespace, Views
 from memento_langgraph._addresses import addressed
 from memento_langgraph._matching import (

@@ -13,7 +13,8 @@ from memento import Filtering, Hit, MemoryManager, check_filters
 from memento.aio import settle
 from memento.check import check_count, check_seconds
 from memento.errors import InvalidInput
-from memento.frameworks import WAIT, check_manager
+from memento.check import WAIT
+from memento.frameworks import check_manager
 
 log = logging.getLogger("memento.llama_index")
 

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from memento import Hit, Memory, MemoryManager, Source, Trust
     from memento.types import TrustName
 
-WAIT = 5.0
-"""Maximum seconds that a tool waits until the newest memories can be found by meaning."""
 TOKENS = 4_000
 """Default for the maximum number of tokens in an answer."""
 MOST_TOKENS = 10_000
@@ -147,7 +145,7 @@ class Doors:
     def warm(self) -> None:
         """Open the store and load the model, so that the first call does not have to wait."""
         try:
-            self.memory.retrieve("anything", 1, record=False)
+            self.memory.retrieve("anything", 1, wait=0, record=False)
         except MementoError as error:  # the first call reports it to the model
             log.warning("the store cannot be used: %s", error)
 
@@ -300,7 +298,7 @@ class Doors:
         }
         if not query.strip():
             return self._shown(self.memory.list(newest_first=True, limit=k, **chosen)) or NOTHING
-        found = self.memory.retrieve(query, k, wait=WAIT, record=self._records, **chosen)
+        found = self.memory.retrieve(query, k, record=self._records, **chosen)
         block = self._shown(found, query) or NOTHING
         if found.missing:
             return f"{block}\nCould not look everywhere: {', '.join(sorted(found.missing))}."
@@ -331,7 +329,7 @@ class Doors:
         """Return a refusal if another slot has a similar memory; ``""`` if none, or if repeated."""
         if self._named == (text, key):
             return ""
-        for hit in self.memory.retrieve(text, 5, record=False, wait=WAIT, scope=scope or None):
+        for hit in self.memory.retrieve(text, 5, record=False, scope=scope or None):
             other = hit.memory.key
             same = other is not None and other.rpartition("/")[2] == key.rpartition("/")[2]
             if other not in {None, key} and (same or hit.signs.get("cosine", 0.0) >= ALIKE):

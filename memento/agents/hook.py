@@ -129,7 +129,7 @@ def answered(resident: Resident, asked: Mapping[str, Any]) -> dict[str, Any]:
 def _warm(memory: MemoryManager) -> None:
     """Load the parts that search and learn; nothing is stored."""
     with suppress(MementoError):  # the first message reports it
-        memory.recall("What did we decide?", record=False)
+        memory.recall("What did we decide?", wait=0, record=False)
         memory.rules.foresee("I live in Porto.")
 
 
@@ -220,6 +220,7 @@ class _Told:
         found = self._memory.recall(
             [*reversed(before), said],
             k=MOST,
+            wait=0,
             record=False,
             filters={"scope": self._scope or None, "kind": _KINDS, "without": without or None},
         ).hits

@@ -33,10 +33,6 @@ from memento.cli.store import Store
 from memento.errors import InvalidInput, NotFound
 from memento.types import Memory, Status, Tier
 
-INDEX_SECONDS = 2.0
-"""Maximum time that ``retrieve`` waits until earlier memories are embedded; full text finds them in
-any case."""
-
 app = typer.Typer()
 
 
@@ -106,7 +102,6 @@ def retrieve(
         include_superseded=superseded,
         include_archived=archived,
         include_quarantined=quarantined,
-        wait=INDEX_SECONDS,
         shared=not own,
         **filters,
     )
@@ -152,7 +147,6 @@ def prompt(
         count_of(k),
         tokens=tokens or None,
         show_ids=ids,
-        wait=INDEX_SECONDS,
         **filters,
     )
     return Shown({"prompt": block}, [block] if block else (), empty="")

@@ -16,6 +16,7 @@ from typing import Any
 
 from memento.base.plain import composed, mended
 from memento.check import (
+    WAIT,
     MAX_TOKENS,
     TALK_TOKENS,
     check_count,
@@ -115,7 +116,7 @@ def recall(
     min_confidence: float | None = None,
     fold: bool = True,
     diverse: bool = False,
-    wait: float = 0.0,
+    wait: float = WAIT,
     record: bool = True,
     filters: Filtering | None = None,
 ) -> Recalled:

@@ -64,6 +64,11 @@ class Then:
     told_fit: Mapping[int, float]
     read: Mapping[int, Sequence[Period]]
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is known of that time."""
+        return not self.told and not self.inside.any()
+
     def in_order(self, snap: RosterView) -> Rows:
         """Return the rows that happened then, earliest first, followed by those in ``told``."""
         happened = np.flatnonzero(self.inside)

@@ -91,20 +91,25 @@ class Look:
         self.rerank, self.life, self.links, self.quoted = rerank, life, links, quoted
         filters = request.filters
         self.now = from_micros(filters.now if filters.as_of is None else filters.as_of)
-        today = day_in(zone, self.now)
-        self.query = question.parse(
-            request.query,
-            now=today,
-            years=_years(snap.years, today.year),
-            people=snap.people,
-            max_terms=_TERMS,
-            zone=zone,
-        )
+        self._zone = zone
+        self.query = self._parsed()
         self.mask = self._visible(allowed, former, by_name)
         self.texts = Texts(snap, source)
         self.empty = not snap.n or request.k == 0 or not self.mask.any()
         if not self.empty:
             self._prepare()
+
+    def _parsed(self, *, worded: bool = False) -> question.Query:
+        today = day_in(self._zone, self.now)
+        return question.parse(
+            self.request.query,
+            now=today,
+            years=_years(self.snap.years, today.year),
+            people=self.snap.people,
+            max_terms=_TERMS,
+            zone=self._zone,
+            worded=worded,
+        )
 
     def _visible(self, allowed: Mask, former: Mask | None, by_name: Mask | None) -> Mask:
         """Return all rows that may be found."""
@@ -127,6 +132,9 @@ class Look:
             self.meaning.lend(self.lenders)
         self.called = self._called()
         self.then = by_time.find(self.query, self.snap, self.source, self.mask, self.now)
+        if self.query.only_time and self.then is not None and self.then.is_empty:
+            # "Fridays", "2027" or "A-1234/5" may be words of a memory all the same
+            self.query = self._parsed(worded=True)
 
     def _called(self) -> list[Called]:
         """Return the names in the question; see the attribute."""

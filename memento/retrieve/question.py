@@ -201,17 +201,20 @@ def parse(
     people: dict[str, int],
     max_terms: int,
     zone: tzinfo = UTC,
+    worded: bool = False,
 ) -> Query:
     """Parse a query, asked on the day ``now`` in the zone; see `columns.people` for ``people``.
 
-    ``years`` are those that the memories mention.
+    ``years`` are those that the memories mention. ``worded`` looks for the words of a query that
+    asks for a time and nothing else, because nothing is known of that time.
     """
     seen = text[:MAX_TEXT]
     words = tuple(spelling.terms(seen))
     times = times_of(seen, now, years)
     periods, coded = tuple(times.periods), codes(times.rest)
     named = _named(tuple([_owner(word, people) for word in words]), people) if people else set()
-    bare = times.only and len(words) <= _KEYWORDS  # "Thursday" looks for the word as well
+    worded = worded and times.literal
+    bare = times.only and (worded or len(words) <= _KEYWORDS)  # "Thursday" looks for the word as well
     rest = seen if bare else times.rest
     left = words if rest == seen else spelling.terms(rest)
     asked = [] if times.only and not bare else spelling.content(left)

@@ -33,7 +33,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memento import MemoryManager, __version__
 from memento.aio import settle
-from memento.check import ABOVE_0, MAX_WAIT, check_number
+from memento.check import ABOVE_0, MAX_WAIT, WAIT, check_number
 from memento.config import ChromaConfig, LLMConfig
 from memento.conversation.turns import turns_of
 from memento.errors import (
@@ -218,9 +218,11 @@ class Service:
             self.settings.limits.check(said)
 
         async def settled() -> None:
-            if given.get("wait") and "session" in route.arguments:
-                wait, session = given["wait"], given.get("session")
-                given["wait"] = await settle(self.memory.of(*labels), wait, session=session)
+            if {"wait", "session"} <= route.arguments.keys():
+                # ``recall`` searches all sessions
+                session = None if method == "recall" else given.get("session")
+                wait, here = given.get("wait", WAIT), self.memory.of(*labels)
+                given["wait"] = await settle(here, wait, session=session)
 
         def work() -> T:
             bound = route.bind(given)

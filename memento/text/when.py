@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
+from functools import partial
 from hashlib import blake2b
 from secrets import token_bytes
 
@@ -55,12 +56,15 @@ class Times:
         rest: The question without the words that name times; names of feasts and seasons stay.
         only: Whether it asks for nothing else: "What happened yesterday?".
         last_talk: Whether it asks for the last conversation: "What did we discuss last time?".
+        literal: Whether each time is a word as texts have it, also for another reason: a weekday
+            ("on Fridays"), a year, or digits that may be no date ("order 1234/5").
     """
 
     named: tuple[tuple[Period, ...], ...]
     rest: str
     only: bool
     last_talk: bool = False
+    literal: bool = False
 
     @property
     def periods(self) -> list[Period]:
@@ -70,6 +74,7 @@ class Times:
 
 NAMED_TIMES = re.compile(rf"\b(?:{dates.FEAST}|spring|summer|autumn|fall|winter)\b", re.IGNORECASE)
 """Names of feasts and seasons, which may also be what a text is about."""
+_DIGITS = re.compile(r"\d{4}|\d+/\d+")
 _SINCE = re.compile(
     r"(?:\b(?:since|seit|(?:à\s+partir|a\s+partir)\s+d[eu]l?|depuis|desde|from|ab)(?:\s+(?:the|dem|der|le|la|el|last))?|[自从從])\s*$",
     re.IGNORECASE,
@@ -286,7 +291,19 @@ def times_of(text: str, now: date, years: Iterable[int]) -> Times:
     if not named and not last_talk:  # nearly always
         return Times((), text, only=False, last_talk=False)
     rest = _without(spelt, named, last_talk=last_talk)
-    return Times(tuple(one.periods for one in named), rest, not has_subject(rest, spelt), last_talk)
+    return Times(
+        tuple(one.periods for one in named),
+        rest,
+        not has_subject(rest, spelt),
+        last_talk,
+        all(map(partial(_is_literal, spelt), named)),
+    )
+
+
+def _is_literal(text: str, one: Mention) -> bool:
+    """Return whether a time is a single word without "last" or "next", and names no day."""
+    said = text[one.start : one.end]
+    return said.isalpha() and _is_weekday(one) or _DIGITS.fullmatch(said) is not None
 
 
 def _asked(text: str, now: date, years: Iterable[int]) -> list[Mention]:

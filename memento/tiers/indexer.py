@@ -220,7 +220,8 @@ class Indexer:
             return True
         refused = {docid for docid, _ in self._refused.lines()}
         hopeless = bool(refused) and refused.issuperset(wish.left)
-        if self._stopping or hopeless or self.trouble.keys() & {"embedder", "store"}:
+        blocked = self._stopping or self._pausing or hopeless
+        if blocked or self.trouble.keys() & {"embedder", "store"}:
             return False
         self._express.start()
         self.start()

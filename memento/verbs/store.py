@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Unpack
 
 from memento.check import (
+    WAIT,
     MAX_IDS,
     check_flag,
     check_id,
@@ -538,7 +539,7 @@ class Store(Part):
         k: int = 5,
         *,
         min_score: float = 0.0,
-        wait: float = 0.0,
+        wait: float = WAIT,
         record: bool = True,
         **filters: Unpack[Filtering],
     ) -> Retrieval:

@@ -189,6 +189,20 @@ def test_plans_are_read_at_once(shelf):
     assert shelf.hits("What do I have on 28 April?", now=NOW) == ["the exam is in eight weeks"]
 
 
+@pytest.mark.parametrize(
+    ("told", "question"),
+    [
+        ("We play squash on Fridays", "What do we do on Friday?"),
+        ("The contract ends in 2031", "What happens in 2031?"),
+        ("Order A-1234/5 was sent to Ghent", "Order A-1234/5"),
+    ],
+)
+def test_what_only_looks_like_a_time_is_looked_up_as_words(told, question, shelf):
+    """If nothing is known of that time, a memory may have the words all the same."""
+    shelf.add(told, at=at("2025-03-01"))
+    assert shelf.hits(question, now=NOW) == [told]
+
+
 def test_nothing_happened(diary):
     """A day without memories has no answer."""
     assert diary.hits("What happened on 8 March 2025?", now=NOW) == []

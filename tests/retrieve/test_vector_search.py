@@ -706,8 +706,8 @@ def test_a_question_reads_no_line_of_the_backlog(open_memory, tmp_path):
     """A million memories may wait for Chroma: the vectors at hand tell."""
     memory = filled(open_memory(tmp_path / "store", embedder=HashEmbedder(DIM), config=EXACT))
     assert memory._engine.ledger.read(vectors.backlog_size) == {"index": 300}
-    answers(memory)
-    said = statements_of(memory, lambda: answers(memory))
+    answers(memory, wait=0)
+    said = statements_of(memory, lambda: answers(memory, wait=0))
     assert said
     assert not [one for one in said if "backlog" in one]
 
@@ -721,7 +721,7 @@ def test_vectors_of_forgotten_memories_do_not_hide_that_most_are_owed(open_memor
         memory.forget(f"m{n}")
     embedder.go.clear()
     memory.add_many({"text": text(100 + n), "tier": "long"} for n in range(30))
-    found = memory.retrieve("lamp")
+    found = memory.retrieve("lamp", wait=0)
     assert "30 memories are waiting to be embedded" in found.missing["long"]
     embedder.go.set()
 
@@ -734,9 +734,9 @@ def test_an_answer_says_so_while_most_rows_have_no_vector(open_memory):
     embedder.go.clear()
     memory.update("m1", text="a letter about the harbour")
     memory.add_many({"text": text(100 + n), "tier": "long"} for n in range(30))
-    assert not memory.retrieve("lamp").missing
+    assert not memory.retrieve("lamp", wait=0).missing
     memory.add_many({"text": text(200 + n), "tier": "long"} for n in range(30))
-    found = memory.retrieve("lamp")
+    found = memory.retrieve("lamp", wait=0)
     assert "60 memories are waiting to be embedded" in found.missing["long"]
     embedder.go.set()
     settled(memory)

@@ -13,7 +13,7 @@ def test_a_session_from_its_start_to_its_end(memento):
     found = memento("session", "resume", "--json").data
     assert found["checkpoint"]["next"] == ["primer", "paint"]
     assert 'Done, do not repeat: "sand"' in memento("session", "resume", "s1").out
-    assert "open         s1  paint the door" in memento("session", "list", "--open").out
+    assert "open  paint the door" in memento("session", "list", "--open").out
     assert memento("session", "end", "s1", "--summary", "The door is green").out.startswith("ended")
     assert memento("session", "end", "s1").out == "ended\n"
     assert memento("session", "list", "--ended", "--json").data["sessions"][0]["state"] == "ended"

@@ -115,6 +115,7 @@ def _found(call: Call, question: str) -> tuple[Retrieval, float]:
         since=moment(call, "since"),
         include_superseded="old" in call.query,
         include_archived="old" in call.query,
+        wait=0,
         record=False,
         **asked,
     )
@@ -339,7 +340,7 @@ def links(call: Call) -> Response:
     """Show the memories within two links of one."""
     name, start = call.query.get("m"), call.query.get("q", "")
     if name is None:
-        hits = call.memory.retrieve(start, HITS, record=False) if start else Retrieval("")
+        hits = call.memory.retrieve(start, HITS, wait=0, record=False) if start else Retrieval("")
         return call.show("links.html", hits=hits, this=None)
     this = call.memory.get(name)
     near = [(this.id, one) for one in call.memory.insight.related(this.id)]
@@ -416,8 +417,8 @@ def playground(call: Call) -> Response:
     """Show the block that a question would put into a prompt."""
     question = call.query.get("q", "")
     tokens = max(number(call, "tokens", 800, MAX_TOKENS), 1)
-    block = call.memory.prompt(question, tokens=tokens, record=False) if question else ""
-    found = call.memory.retrieve(question, HITS, record=False) if question else Retrieval("")
+    block = call.memory.prompt(question, tokens=tokens, wait=0, record=False) if question else ""
+    found = call.memory.retrieve(question, HITS, wait=0, record=False) if question else Retrieval("")
     return call.show("playground.html", block=block, found=found, tokens=tokens)
 
 
