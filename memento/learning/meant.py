@@ -146,7 +146,7 @@ def meant_by(asked: Asked, told: Sequence[Told], today: date) -> Meant:
     values = [one.like_request for one in alike[:2]]
     if asked.words and values and values[0] >= ALIKE and _lead(values) >= ALIKE_LEAD:
         return found(alike[:1], asked.words, own=False)
-    names_it = asked.words and not asked.points
+    names_it = (asked.words and not asked.points) or asked.of_all or asked.is_of_itself
     sure = [] if names_it else _pointed_at(asked, pool, around, weight)
     return found(sure, asked.context, own=True)
 

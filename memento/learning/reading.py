@@ -26,7 +26,14 @@ from memento.learning.meant import MOST_NEAR, Meant, Told, all_of, means_all, me
 from memento.ledger import memories
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, strings_in, to_memory
-from memento.observe.asked import Asked, asked_of, faults, roots, subjects
+from memento.observe.asked import (
+    Asked,
+    asked_of,
+    asks_not_to_keep,
+    faults,
+    roots,
+    subjects,
+)
 from memento.observe.candidates import find
 from memento.observe.derive import IMPORTANCE, Lesson, derive
 from memento.observe.signals import DOUBT_AT, Found, Signal, Span
@@ -356,6 +363,10 @@ class Reader:
         asked = [c for c in sentences if c.signal is Signal.FORGET and c.sure]
         if not found.carried:
             message.requests = self._requests(message, asked, earlier)
+        else:  # whoever wrote it: it hides this message and nothing else
+            message.requests = [
+                _of_itself(message, one.span) for one in asked if asks_not_to_keep(one.span.text)
+            ]
         message.feedback = [
             Event.FAULTED if faults(c.span.text) else Event.PRAISED
             for c in typed
@@ -367,10 +378,9 @@ class Reader:
             found.carried is not None  # even if others wrote it: it only keeps less
             and any(not subjects(c.span.text, found.language) for c in asked)
         )
-        if found.carried and (
-            asked_by_others := [c for c in sentences if c.signal is Signal.FORGET]
-        ):
-            found.vetoed["carried"] += len(asked_by_others)
+        if found.carried:
+            by_others = sum(c.signal is Signal.FORGET for c in sentences) - len(message.requests)
+            found.vetoed["carried"] += by_others
         if message.private:
             return message
         by = frozenset(word for one in message.requests for word in one.meant.by)
@@ -597,6 +607,13 @@ class Reader:
         maybe = [key for key in ordered if near[key] and key not in sure]
         near_by = tuple(dict.fromkeys((*maybe, *named.near)))[:MOST_NEAR]
         return Meant(tuple(sure), near_by, named.by.union(by), own=named.own and not sure)
+
+
+def _of_itself(message: Message, span: Span) -> Request:
+    """Return the request of a message not to be kept."""
+    at = [(span.start, span.end)]
+    asked = asked_of(message.text, at, None, message.found.language)
+    return Request(span, asked, Meant((), (), frozenset(), own=True), {}, {})
 
 
 def steers(lesson: Lesson) -> bool:

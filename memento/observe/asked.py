@@ -94,6 +94,21 @@ _YOU = (
     r"| would)? ?(?:like|want|prefer|rather|sooner|appreciate)(?: it)?(?: if| that)? you"
     r"|you(?: can| could| may| should| might)) (?:please |pls |just |kindly |to )*"
 )
+_NOT_THIS = re.compile(
+    rf"{_SOFT}(?:{_YOU})?(?:don'?t|do not|never|not(?: to)?)"
+    r" (?:save|store|remember|retain|record|note|keep)(?: down)? (?:this|that|it|the following)\b"
+    r"(?: (?:please|pls|one|message|down|anywhere|but|though|ok|okay)\b)*"
+    r"(?:[.!?… ]*|:.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Asks not to keep what is said beside it, or after it: "Don't save this." """
+_BARE_ALL = re.compile(
+    rf"{_SOFT}(?:{_YOU})?(?:{_FORGET} (?:\w+ly )?(?:everything|it all|all of it)"
+    rf"|(?:{_FORGET}|{_REMOVE}) (?:all (?:of )?)?(?:your|ur) (?:whole |entire )?memor(?:y|ies))"
+    r"(?:,? (?:please|pls|now|right now))*[.!? ]*",
+    re.IGNORECASE,
+)
+"""Asks for all with no word beside; "forget everything, let us start over" is about the work."""
 _BEGIN = rf"(?:^|[,;:.!?-] ){_SOFT}"
 _MEMORY = re.compile(
     rf"\bi(?:'ve| have| had|'d)? (?:\w+ )?(?:{_SAY})\b"
@@ -260,6 +275,15 @@ def _asking_in(text: str, language: str) -> frozenset[str]:
     )
 
 
+def asks_not_to_keep(sentence: str) -> bool:
+    """Return whether a sentence asks not to keep what is said beside it.
+
+    >>> asks_not_to_keep("Please don't save this."), asks_not_to_keep("Don't save this file.")
+    (True, False)
+    """
+    return _NOT_THIS.fullmatch(" ".join(sentence.replace("’", "'").split())) is not None  # noqa: RUF001 - a real apostrophe
+
+
 def is_request(sentence: str) -> bool | None:
     """Return whether a sentence asks to forget, by its form; None if that is unclear.
 
@@ -275,6 +299,8 @@ def is_request(sentence: str) -> bool | None:
         or (_KEPT_VERB.search(said) and not _TAKEN.search(said))
     ):
         return False
+    if asks_not_to_keep(said):
+        return True
     of_memory = _MEMORY.search(said) is not None
     forget, *others = _REQUESTS
     if found := forget.search(said):
@@ -359,6 +385,11 @@ class Asked:
         return not self.words and self.is_short
 
     @property
+    def is_of_itself(self) -> bool:
+        """Return whether it asks not to keep what the message says beside the request."""
+        return asks_not_to_keep(self.text) and bool(_SPOKEN.search(self.rest))
+
+    @property
     def is_short(self) -> bool:
         """Return whether the message hardly has a word beside those that ask."""
         return len(self.context) < 3  # noqa: PLR2004 - a sigh and a reason
@@ -399,7 +430,8 @@ def asked_of(
         told=_TOLD.search(message) is not None,
         points=points,
         of_all=of_all,
-        of_user=of_all and _OF_USER.search(text) is not None,
+        of_user=of_all
+        and (_OF_USER.search(text) or _BARE_ALL.fullmatch(message.strip())) is not None,
         slots=keys_of(text),
         names=tuple(one for one in names if one not in _NO_PERSON),
         language=language,

@@ -195,6 +195,8 @@ ALL_OF_ME = [
     "wipe your memory of me, please",
     "Could you erase everything you've stored about me?",
     "forget everything from today",
+    "Forget everything.",
+    "please clear your memory now",
 ]
 
 
@@ -209,6 +211,34 @@ def test_everything_of_the_user_is_all_that_the_user_told(memory, tell, request_
     assert seen.forget[0].found == ()
     memory.undo(seen.change)
     assert before <= told(memory)
+
+
+@pytest.mark.parametrize("said", ["Clear everything.", "Forget everything, let's start over."])
+def test_everything_of_the_work_at_hand_is_nothing_of_the_user(said, memory):
+    """An agent that works on a task is told so of the task."""
+    for one in PERSONAL:
+        memory.observe(one, session="a")
+    memory.observe(said, session="a")
+    assert set(PERSONAL) <= told(memory)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Don't save this. My PIN is 4921.",
+        "My PIN is 4921. Please don't store this.",
+        "Please don't record this: my salary is 90k.",
+    ],
+)
+def test_what_is_not_to_be_kept_is_hidden_alone(said, memory):
+    """The message that asks, and nothing that was told before it."""
+    for one in PERSONAL:
+        memory.observe(one, session="a")
+    before = told(memory)
+    seen = memory.observe(said, session="a")
+    assert told(memory) == before
+    memory.undo(seen.change)
+    assert told(memory) == {*before, said}
 
 
 def test_everything_of_one_of_several_users_is_not_that_of_another(memory, tell):
