@@ -32,7 +32,7 @@ MAX_INTEGER = 2**63 - 1
 MAX_WAIT = 86_400.0
 """Maximum time a call may wait for an index, seconds."""
 WAIT = 5.0
-"""Seconds for which a question waits by default until what was just told is found by its meaning."""
+"""Default time for which a question waits until what was just told is embedded, seconds."""
 MAX_PLACE = 200
 """Maximum number of characters in the place of a value in a message."""
 MAX_DEPTH = 64

@@ -25,9 +25,9 @@ from memento.base.scopes import parse_namespace, parse_scope
 from memento.check import (
     MAX_TOKENS,
     TALK_TOKENS,
+    WAIT,
     check_count,
     check_flag,
-    WAIT,
     check_seconds,
     check_share,
     member,

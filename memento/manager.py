@@ -18,10 +18,10 @@ from memento.base.home import default_root
 from memento.base.lazy import later
 from memento.base.scopes import DEFAULT_NAMESPACE, parse_namespace
 from memento.check import (
-    WAIT,
     MAX_TOKENS,
     PROMPT_TOKENS,
     TALK_TOKENS,
+    WAIT,
     check_count,
     check_flag,
     check_moment,

@@ -27,9 +27,8 @@ from crewai.memory.utils import join_scope_paths
 from pydantic import Field
 
 from memento import MemoryManager
-from memento.check import check_flag, check_seconds
+from memento.check import WAIT, check_flag, check_seconds
 from memento.errors import NotFound, ReadOnlyStore
-from memento.check import WAIT
 from memento.frameworks import check_manager
 from memento.types import Draft, Trust
 from memento_crewai._calls import settled, stops

@@ -17,9 +17,8 @@ from crewai.memory.storage.factory import set_memory_storage_factory
 from crewai.memory.types import MemoryRecord, ScopeInfo
 
 from memento import Filtering, Memory, MemoryManager, Tier, Trust
-from memento.check import check_flag, check_seconds
+from memento.check import WAIT, check_flag, check_seconds
 from memento.errors import MissingExtra, NotFound, StoreClosed, TierUnavailable
-from memento.check import WAIT
 from memento.frameworks import check_manager
 from memento_crewai._calls import current, noted, settled
 from memento_crewai._embedding import MementoEmbeddingFunction

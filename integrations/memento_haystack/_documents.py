@@ -14,10 +14,9 @@ from haystack.utils.filters import document_matches_filter
 
 from memento import Draft, Kind, Memory, MemoryManager, Source, Tier, Trust
 from memento.base.scopes import parse_scope, short_form
-from memento.check import MAX_ID, check_seconds
+from memento.check import MAX_ID, WAIT, check_seconds
 from memento.conversation import mended
 from memento.errors import InvalidInput
-from memento.check import WAIT
 from memento.frameworks import check_manager
 from memento.types import TrustName
 from memento_haystack._places import arguments, written

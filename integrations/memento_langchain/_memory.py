@@ -18,10 +18,9 @@ from langchain_core.messages import (
 from pydantic import ConfigDict, Field, field_validator
 
 from memento import Memory, MemoryManager, Turn
-from memento.check import MAX_IDS, MAX_NAME, check_seconds
+from memento.check import MAX_IDS, MAX_NAME, WAIT, check_seconds
 from memento.conversation import MOST
 from memento.errors import InvalidInput
-from memento.check import WAIT
 from memento.prompt import TOKENS
 from memento.status import having
 from memento_langchain._turns import made_here, source_of, warn

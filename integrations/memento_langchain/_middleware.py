@@ -32,10 +32,9 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from memento import MemoryManager, Trust, Turn
-from memento.check import check_flag, member
+from memento.check import WAIT, check_flag, member
 from memento.conversation import session_of
 from memento.errors import InvalidInput
-from memento.check import WAIT
 from memento.frameworks import AgentMemory, Given, check_manager
 from memento.prompt import TOKENS
 from memento_langchain._removed import (

@@ -19,9 +19,8 @@ from pydantic import ConfigDict, Field, field_validator
 
 from memento import Filtering, Hit, MemoryManager, check_filters
 from memento.aio import settle
-from memento.check import MAX_K, check_flag, check_seconds, check_share
+from memento.check import MAX_K, WAIT, check_flag, check_seconds, check_share
 from memento.errors import InvalidInput
-from memento.check import WAIT
 from memento_langchain._turns import warn
 from memento_langchain.namespaces import Views, check_namespace
 

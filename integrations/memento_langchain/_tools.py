@@ -16,9 +16,8 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
 from memento import Hit, Memory, MemoryManager, Trust
 from memento.aio import GLANCE, settle
-from memento.check import check_seconds, said_moment
+from memento.check import WAIT, check_seconds, said_moment
 from memento.errors import InvalidInput, LockedMemory, NotFound, UntrustedSource
-from memento.check import WAIT
 from memento.frameworks import check_manager
 from memento.prompt import TOKENS, Relevant, new_nonce, render
 from memento_langchain.namespaces import Namespace, Views

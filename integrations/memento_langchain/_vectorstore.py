@@ -14,9 +14,8 @@ from langchain_core.vectorstores.utils import maximal_marginal_relevance
 
 from memento import Draft, Hit, Kind, Memory, MemoryManager, Source, Status, Tier, Trust
 from memento.base.scopes import contains, parse_scope, short_form
-from memento.check import MAX_ID, MAX_URI, check_seconds, member
+from memento.check import MAX_ID, MAX_URI, WAIT, check_seconds, member
 from memento.errors import InvalidInput
-from memento.check import WAIT
 from memento.types import TrustName
 from memento_langchain._embeddings import MementoEmbeddings
 from memento_langchain._turns import warn

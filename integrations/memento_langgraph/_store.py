@@ -48,9 +48,8 @@ from langgraph.store.base import (
 from memento import Draft, Filtering, Hit, Kind, Memory, MemoryManager, Source, Tier
 from memento.admit import Secrets
 from memento.aio import settle
-from memento.check import check_flag, check_seconds
+from memento.check import WAIT, check_flag, check_seconds
 from memento.errors import EmbedderError, InvalidInput, NotFound, ReadOnlyStore
-from memento.check import WAIT
 from memento.frameworks import check_manager
 from memento_langchain.namespaces import Namespace, Views
 from memento_langgraph._addresses import addressed

@@ -11,9 +11,8 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from memento import Filtering, Hit, MemoryManager, check_filters
 from memento.aio import settle
-from memento.check import check_count, check_seconds
+from memento.check import WAIT, check_count, check_seconds
 from memento.errors import InvalidInput
-from memento.check import WAIT
 from memento.frameworks import check_manager
 
 log = logging.getLogger("memento.llama_index")

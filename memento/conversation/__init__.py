@@ -16,9 +16,9 @@ from typing import Any
 
 from memento.base.plain import composed, mended
 from memento.check import (
-    WAIT,
     MAX_TOKENS,
     TALK_TOKENS,
+    WAIT,
     check_count,
     check_flag,
     check_seconds,

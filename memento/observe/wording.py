@@ -13,7 +13,8 @@ from memento.text.words import STOP_WORDS
 
 _LEAD = re.compile(
     r"(?:(?:(?:oh|ah|no|nope|nah|sorry|wait|hang on|hold on|ok|well|actually) ){0,2}"
-    r"(?:oh|ah|hey|hi|hello|ok|okay|so|well|and|also|but|right|sure|thanks|thank you|yes|yeah|hang on|hold on"
+    r"(?:oh|ah|hey|hi|hello|ok|okay|so|well|and|also|but|right|sure|thanks|thank you|yes|yeah"
+    r"|hang on|hold on"
     r"|yep|no|nope|nah|sorry|wait|actually|honestly|btw|by the way|fyi|for your information"
     r"|just so you know|for the record|one more thing|as an aside|to be clear|in short|please note"
     r"|correction|rule|note|decision|final answer|sorry,? i misspoke|i misspoke|scratch that"

@@ -213,8 +213,8 @@ def parse(
     times = times_of(seen, now, years)
     periods, coded = tuple(times.periods), codes(times.rest)
     named = _named(tuple([_owner(word, people) for word in words]), people) if people else set()
-    worded = worded and times.literal
-    bare = times.only and (worded or len(words) <= _KEYWORDS)  # "Thursday" looks for the word as well
+    # "Thursday" looks for the word as well
+    bare = times.only and (len(words) <= _KEYWORDS or (worded and times.literal))
     rest = seen if bare else times.rest
     left = words if rest == seen else spelling.terms(rest)
     asked = [] if times.only and not bare else spelling.content(left)

@@ -303,7 +303,7 @@ def times_of(text: str, now: date, years: Iterable[int]) -> Times:
 def _is_literal(text: str, one: Mention) -> bool:
     """Return whether a time is a single word without "last" or "next", and names no day."""
     said = text[one.start : one.end]
-    return said.isalpha() and _is_weekday(one) or _DIGITS.fullmatch(said) is not None
+    return (said.isalpha() and _is_weekday(one)) or _DIGITS.fullmatch(said) is not None
 
 
 def _asked(text: str, now: date, years: Iterable[int]) -> list[Mention]:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Unpack
 
 from memento.check import (
-    WAIT,
     MAX_IDS,
+    WAIT,
     check_flag,
     check_id,
     check_progress,

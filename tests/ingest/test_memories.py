@@ -83,6 +83,21 @@ def test_mem0_is_read(file, whole):
     assert draft.occurred_at.isoformat() == "2024-05-01T17:00:00+00:00"
 
 
+def test_mem0_of_several_users_is_read_of_one_of_them(file):
+    """A namespace is of one user, who has to be named."""
+    others = {**MEM0, "id": "m-2", "memory": "Likes fog", "user_id": "bob"}
+    path = file("mem0.json", {"results": [MEM0, others, {**MEM0, "id": "m-3", "user_id": None}]})
+    assert "several users (ada and bob)" in problem(path)
+    assert [one.text for one in read(path, me="Bob")] == ["Likes fog", "Drinks green tea"]
+
+
+def test_relations_of_mem0_are_read(file):
+    """A graph store adds them beside the memories."""
+    relation = {"source": "ada", "relationship": "lives_in", "destination": "porto"}
+    path = file("mem0.json", {"results": [MEM0], "relations": [relation]})
+    assert [one.text for one in read(path)] == ["Drinks green tea", "ada lives in porto"]
+
+
 @pytest.mark.parametrize("form", ["memory.jsonl", "memory.json", "graph.json"])
 def test_server_memory_is_read(file, form):
     """A fact for each observation and relation, which names whom it is about."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from memento.errors import InvalidInput
 from memento.ingest.readers.common import How, fields, items, moment, tag, word
 from memento.ingest.source import Head, Item, lines, values, whole_lines
 from memento.types import Draft, Kind, Source, Trust
@@ -37,18 +38,37 @@ def is_mem0(head: Head) -> bool:
     return isinstance(first.get("memory"), str) and bool(first.keys() & {"id", "hash", "user_id"})
 
 
-def read_mem0(item: Item, _how: How) -> Iterator[Draft]:
-    """Read the result of mem0's ``get_all``: a fact for each memory."""
+def read_mem0(item: Item, how: How) -> Iterator[Draft]:
+    """Read the result of mem0's ``get_all``: a fact for each memory, and one for each relation.
+
+    Raises:
+        InvalidInput: If it has memories of several users, and none of them is named.
+    """
     within = "results" if "results" in item.head.first else ""
+    users = dict[str, None]()
     for _, value in values(item, within):
         one = fields(value)
-        text = word(one.get("memory")).strip()
+        text, user = word(one.get("memory")).strip(), word(one.get("user_id"))
+        if user and how.me is not None and not how.is_me(user):
+            how.note("memories of other users were left out")
+            continue
+        users |= {user: None} if user else {}
+        if how.me is None and len(users) > 1:
+            several = " and ".join(users)
+            raise InvalidInput("me", f"it has memories of several users ({several}); name one")
         if text:
             names = ("user_id", "agent_id", "run_id", "categories", "metadata")
             own_id = word(one.get("id")) or word(one.get("hash")) or text
             edited = one.get("updated_at") not in (None, one.get("created_at"))
             more = {**{name: one.get(name) for name in names}, "edited": edited or None}
             yield _fact(text, "mem0", own_id, more, at=one.get("created_at"))
+    for _, value in values(item, "relations") if "relations" in item.head.first else ():
+        one = fields(value)
+        if how.me is None or not one.get("user_id") or how.is_me(one.get("user_id")):
+            ends = [word(one.get("source")), word(one.get("target") or one.get("destination"))]
+            text = " ".join([ends[0], word(one.get("relationship")).replace("_", " "), ends[1]])
+            if all(ends):
+                yield _fact(text, "mem0", text, {LINKS: ends})
 
 
 def is_server_memory(head: Head) -> bool:

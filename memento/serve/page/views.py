@@ -417,8 +417,10 @@ def playground(call: Call) -> Response:
     """Show the block that a question would put into a prompt."""
     question = call.query.get("q", "")
     tokens = max(number(call, "tokens", 800, MAX_TOKENS), 1)
-    block = call.memory.prompt(question, tokens=tokens, wait=0, record=False) if question else ""
-    found = call.memory.retrieve(question, HITS, wait=0, record=False) if question else Retrieval("")
+    block, found = "", Retrieval("")
+    if question:
+        block = call.memory.prompt(question, tokens=tokens, wait=0, record=False)
+        found = call.memory.retrieve(question, HITS, wait=0, record=False)
     return call.show("playground.html", block=block, found=found, tokens=tokens)
 
 
