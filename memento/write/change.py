@@ -241,7 +241,16 @@ def forget(work: Work, memory_id: str, author: str = Trust.USER) -> Row:
     row = memories.by_id(work.db, work.ns, memory_id, damaged=True)
     locks.guard([row])
     check_author(row, author, work.rules.untrusted)
-    return hide(work, row, Reason.FORGOTTEN)
+    return _put_away(work, row)
+
+
+def _put_away(work: Work, row: Row) -> Row:
+    """Forget a memory; a value that it would have replaced later goes on."""
+    planned = row.status in SLOT_HOLDING and row.key is not None and slots.is_planned(row, work.now)
+    hidden = hide(work, row, Reason.FORGOTTEN)
+    if planned:
+        slots.give_back(work, row, Reason.RESTORED)
+    return hidden
 
 
 def forget_turn(work: Work, memory_id: str, author: str) -> list[Row]:
@@ -270,7 +279,7 @@ def forget_those(work: Work, docids: Sequence[int], filters: Filters) -> list[Ro
     """Hide the given memories that still match, in order of arrival; see ``forget``."""
     rows = memories.fitting(work.db, work.ns, _not_hidden(filters), docids)
     locks.guard(rows)
-    return [hide(work, row, Reason.FORGOTTEN) for row in rows]
+    return [_put_away(work, row) for row in rows]
 
 
 def _not_hidden(filters: Filters) -> Filters:
@@ -280,7 +289,7 @@ def _not_hidden(filters: Filters) -> Filters:
 def sweep(work: Work, docids: Sequence[int]) -> list[Row]:
     """Hide the given memories that have expired, which removes them from the indexes."""
     return [
-        hide(work, row, Reason.FORGOTTEN)
+        _put_away(work, row)
         for _, row in sorted(memories.by_docids(work.db, work.ns, docids).items())
         if row.status in FOUND
         and row.expires_at is not None
@@ -346,10 +355,14 @@ def restore(work: Work, memory_id: str) -> Row:
 def _hold_again(work: Work, row: Row, status: str, reason: Reason) -> Row:
     """Make a memory hold its slot again, unless the slot has a holder that still holds."""
     alter(work, row, {"status": status}, reason, Event(reason.value), index="embed")
-    won = slots.contend(
-        work, row, wins=lambda holder: holder is None or not holds(holder, work.now)
-    )
-    return in_ring(work, row) if won else row
+    planned = slots.is_planned(row, work.now)
+
+    def wins(holder: Row | None) -> bool:
+        if holder is None or not holds(holder, work.now):
+            return True
+        return planned and not slots.is_planned(holder, work.now)
+
+    return in_ring(work, row) if slots.contend(work, row, wins=wins) else row
 
 
 def _how_it_holds_again(row: Row) -> str:

@@ -11,7 +11,9 @@ change              who holds the slot afterwards
                     becomes history, between the values that began before and after it
 ``update``          the memory whose scope was changed
 ``approve``         the approved memory, unless it began before the present one: as for ``add``
-``restore``         the present holder, unless its time is over; ``unarchive`` alike
+``restore``         the present holder, unless its time is over, or it holds now and the memory is
+                    planned for later; ``unarchive`` alike
+``forget``          the value before, if the memory was planned for later; else none
 ``undo``            the present holder
 ``revert``          a copy of the value before, which begins now
 ``promote``         the memory that moved to the wider scope
@@ -238,7 +240,7 @@ def contend_in_time(work: Work, row: Row, *, by: str | None) -> bool:
     return contend(work, row, wins=partial(_is_present, work, row), by=by)
 
 
-def give_back(work: Work, row: Row) -> list[Row]:
+def give_back(work: Work, row: Row, reason: Reason = Reason.RETURNED) -> list[Row]:
     """Make the memories active again that ``row`` superseded, as it no longer holds.
 
     A slot that another memory has taken in the meantime stays taken. Returns the memories that
@@ -248,19 +250,19 @@ def give_back(work: Work, row: Row) -> list[Row]:
     for old in slot_rows.replaced_by(work.db, row):
         if old.key is not None and slot_rows.holder(work.db, old) is not None:
             continue
-        _activate(work, old, row.docid)
+        _activate(work, old, row.docid, reason)
         returned.append(in_ring(work, old))
     return returned
 
 
-def _activate(work: Work, old: Row, successor: int) -> None:
+def _activate(work: Work, old: Row, successor: int, reason: Reason = Reason.RETURNED) -> None:
     """Make a former value active again that ``successor``, a row id, superseded."""
     values = {
         "status": Status.ACTIVE.value,
         "superseded_by": None,
         "valid_until": slot_rows.held_until(work.db, old),
     }
-    alter(work, old, values, Reason.RETURNED, Event.RETURNED, index="embed")
+    alter(work, old, values, reason, Event(reason.value), index="embed")
     changes.unlink(work, successor, old.docid, "supersedes")
 
 

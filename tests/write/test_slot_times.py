@@ -211,3 +211,30 @@ def test_no_history_lets_two_values_hold_at_once(open_memory, tmp_path_factory, 
             assert not overlaps(memory, scope)
             assert sum(m.status == "active" for m in of_slot(memory, scope)) <= 1
     memory.close()
+
+
+@pytest.mark.parametrize("how", ["forget", "forget_many", "expire"])
+def test_a_plan_that_was_given_up_leaves_the_value_before_it(how, memory, clock):
+    """What holds now goes on; undoing it, or a restore, plans again."""
+    now = clock()
+    present = say(memory, -1, now)
+    plan = say(memory, 30, now, expires_in=2 * DAY)
+    assert memory.get(present.id).status == "superseded"
+    if how == "expire":
+        clock.advance(3 * DAY)
+        memory.store.sweep()
+    elif how == "forget_many":
+        memory.forget_many(ids=[plan.id])
+    else:
+        memory.forget(plan.id)
+    assert [one.text for one in memory.list()] == ["value of -1"]
+    assert [hit.id for hit in memory.retrieve("value")] == [present.id]
+    if how == "expire":
+        return
+    memory.undo(memory.changes.list()[0].number)
+    assert memory.value("k").id == present.id
+    assert memory.get(present.id).superseded_by == plan.id
+    memory.forget(plan.id)
+    memory.restore(plan.id)
+    assert memory.get(present.id).superseded_by == plan.id
+    assert overlaps(memory) == []
