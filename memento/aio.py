@@ -17,6 +17,7 @@ import asyncio
 import functools
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
+from contextvars import copy_context
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
@@ -166,6 +167,25 @@ def _threaded(
     return _named(run, method)
 
 
+async def _left(leave: Callable[..., object], *args: object) -> None:
+    """Call what leaves a block in a worker thread; the task ends only when that is done.
+
+    A cancelled scope of anyio, as of a web server whose client went away, cancels every ``await``;
+    the block around this one must still not be left before.
+    """
+    call = functools.partial(copy_context().run, leave, *args)
+    leaving = asyncio.get_running_loop().run_in_executor(None, call)
+    cancelled: asyncio.CancelledError | None = None
+    while not leaving.done():
+        try:
+            await asyncio.shield(leaving)
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+    leaving.result()
+
+
 def _waiting(
     method: Callable[Concatenate[S, P], R], *, of_session: bool = True
 ) -> Callable[Concatenate[AsyncPart[S], P], Coroutine[Any, Any, R]]:
@@ -229,7 +249,7 @@ class AsyncSession(Named):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await asyncio.to_thread(self._sync.__exit__, kind, error, trace)
+        await _left(self._sync.__exit__, kind, error, trace)
 
 
 class AsyncLoop:
@@ -272,7 +292,7 @@ class AsyncLoop:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await asyncio.to_thread(self._sync.__exit__, kind, error, trace)
+        await _left(self._sync.__exit__, kind, error, trace)
 
 
 class AsyncChanges(AsyncPart[Changes]):
@@ -636,4 +656,4 @@ class AsyncMemoryManager(AsyncPart[MemoryManager]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self.close()
+        await _left(self._sync.close)

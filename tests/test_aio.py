@@ -7,6 +7,7 @@ import pickle
 import threading
 from importlib import import_module
 
+import anyio
 import pytest
 
 from memento import Config, MemoryManager
@@ -179,6 +180,33 @@ def test_the_loop_is_free_while_a_call_blocks(tmp_path):
             assert (await adding).text == "the kettle is blue"
 
     asyncio.run(both())
+
+
+def test_a_block_is_left_although_the_task_is_cancelled_at_every_await(tmp_path):
+    """As a web server does when its client goes away: sessions end, and managers close."""
+
+    async def cancelled(number):
+        root = tmp_path / str(number)
+        with anyio.CancelScope() as scope:
+            async with AsyncMemoryManager(root, embedder=None) as memory:
+                async with await memory.sessions.start("s", goal="g") as work:
+                    await work.checkpoint(next=["a"])
+                    scope.cancel()
+                    await asyncio.sleep(60)
+        return memory
+
+    async def several():
+        every = [await cancelled(number) for number in range(10)]
+        for _ in range(500):
+            if all(one.store.closed for one in every):
+                break
+            await asyncio.sleep(0.01)
+        return every
+
+    assert all(one.store.closed for one in asyncio.run(several()))
+    for number in range(10):
+        with MemoryManager(tmp_path / str(number), embedder=None) as memory:
+            assert memory.sessions.resume().session.id == "s"
 
 
 def test_a_cancelled_add_is_there_or_not(tmp_path):
