@@ -188,11 +188,13 @@ def test_a_block_is_left_although_the_task_is_cancelled_at_every_await(tmp_path)
     async def cancelled(number):
         root = tmp_path / str(number)
         with anyio.CancelScope() as scope:
-            async with AsyncMemoryManager(root, embedder=None) as memory:
-                async with await memory.sessions.start("s", goal="g") as work:
-                    await work.checkpoint(next=["a"])
-                    scope.cancel()
-                    await asyncio.sleep(60)
+            async with (
+                AsyncMemoryManager(root, embedder=None) as memory,
+                await memory.sessions.start("s", goal="g") as work,
+            ):
+                await work.checkpoint(next=["a"])
+                scope.cancel()
+                await asyncio.sleep(60)
         return memory
 
     async def several():
