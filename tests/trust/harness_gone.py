@@ -141,11 +141,19 @@ def one_round(root: Path, leave: Callable[[Path], None], delay: float) -> list[s
 
 
 def digests(root: Path) -> dict[str, str]:
-    """Digest every file of a folder but SQLite's shared memory, which says nothing."""
-    return {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+    """Digest every file of a folder but SQLite's shared memory and an empty log.
+
+    They say nothing: SQLite makes both when it opens a file, before anybody can see which it is.
+    """
+    held = {
+        path.name: path.read_bytes()
         for path in root.glob("*")
         if path.is_file() and not path.name.endswith("-shm")
+    }
+    return {
+        name: hashlib.sha256(data).hexdigest()
+        for name, data in held.items()
+        if data or not name.endswith("-wal")
     }
 
 
