@@ -174,6 +174,8 @@ class Salvaged:
         aside: New folder of the damaged store.
         kept: Number of intact memories, of every status and namespace.
         lost: Number of lost memories, as far as traces of them remain.
+        missing_pages: Number of pages by which the file is too short; if it is not 0, an unknown
+            number of memories and links is lost without a trace.
         changed: Ids of lost memories whose row exists but was changed.
         lost_links: Number of lost links between intact memories.
         versions: Number of intact earlier states of memories.
@@ -183,6 +185,7 @@ class Salvaged:
     aside: Path
     kept: int
     lost: int
+    missing_pages: int
     changed: tuple[str, ...]
     lost_links: int
     versions: int
@@ -230,6 +233,7 @@ def salvage(root: str | Path | None = None) -> Salvaged:
         aside=aside,
         kept=len(found.memories),
         lost=len(found.lost),
+        missing_pages=found.missing_pages,
         changed=tuple(i for docid, i in sorted(found.changed.items()) if docid in found.lost),
         lost_links=found.lost_links,
         versions=len(found.versions),
