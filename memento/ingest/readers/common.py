@@ -45,6 +45,12 @@ class How:
     zone: tzinfo = UTC
     notes: dict[str, None] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """Refuse a map without a text: every record would be skipped."""
+        if self.map and "text" not in self.map:
+            named = ", ".join(map(str, self.map))
+            raise InvalidInput("map", f"must include text, as in text=body; it has only {named}")
+
     def note(self, text: str) -> None:
         """Add a remark about the file."""
         self.notes[text] = None
