@@ -6,6 +6,8 @@ A backup holds the ledger; the rest of a store is rebuilt from it when the resto
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -125,8 +127,8 @@ def restore(
         raise ArchiveDamaged(source, "is not a file; pass the path of a backup")
     there = [name for name in layout.REMAINS if os.path.lexists(folder / name)]
     if not there:
-        make_root(folder)
-        count, taken_at = _build(source, folder / layout.LEDGER, moment)
+        with _new_folder(folder):
+            count, taken_at = _build(source, folder / layout.LEDGER, moment)
         aside = None
     elif set_aside:
         (count, taken_at), aside = swap(folder, lambda target: _build(source, target, moment))
@@ -144,6 +146,20 @@ def restore(
         moment=None if moment is None else from_micros(moment),
         aside=aside,
     )
+
+
+@contextmanager
+def _new_folder(folder: Path) -> Iterator[None]:
+    """Make the folder of a store; if the block fails, remove the folders that were made for it."""
+    made = [one for one in (folder, *folder.parents) if not os.path.lexists(one)]
+    try:
+        make_root(folder)
+        yield
+    except BaseException:
+        for one in made:
+            with suppress(OSError):  # not empty: somebody else uses it
+                one.rmdir()
+        raise
 
 
 def _build(source: Path, target: Path, moment: int | None) -> tuple[int, int | None]:
