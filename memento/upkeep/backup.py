@@ -31,6 +31,9 @@ else:
     settling = later("memento.write.settling")
 
 
+_REMEDY = "run `memento doctor`, and `memento doctor --salvage` if the damage remains"
+
+
 @dataclass(frozen=True, slots=True)
 class Backup:
     """A backup that was written and verified.
@@ -84,10 +87,20 @@ def back_up(
         with whole():  # a fork would leave SQLite locked in the child
             tool.copy(ledger.path, draft, now, immutable=ledger.immutable)
         ledger.check_present()  # it was read by path, where another store may be by now
-        with whole():
+        with whole(), _named(draft, ledger.root, f"; {_REMEDY}"):
             contents = tool.inspect(draft, sees)
         size = draft.stat().st_size
     return Backup(path, from_micros(now), contents.memories, size)
+
+
+@contextmanager
+def _named(draft: Path, origin: Path, remedy: str = "") -> Iterator[None]:
+    """Name what a draft was made of where damage in the draft is reported."""
+    try:
+        yield
+    except ArchiveDamaged as error:
+        problem = str(error).removeprefix(f"{draft}: ")
+        raise ArchiveDamaged(origin, f"{problem}{remedy}") from error
 
 
 def restore(
@@ -167,11 +180,8 @@ def _build(source: Path, target: Path, moment: int | None) -> tuple[int, int | N
     tool = backup_tool()
     with files.new_file(target) as draft, whole():
         tool.fetch(source, draft)
-        try:
+        with _named(draft, source):
             found = tool.inspect(draft)
-        except ArchiveDamaged as error:
-            problem = str(error).removeprefix(f"{draft}: ")
-            raise ArchiveDamaged(source, problem) from error
         tool.settle(draft)
         count = found.memories
         if moment is not None:

@@ -368,6 +368,19 @@ def test_a_failed_restore_leaves_a_folder_that_was_there(memory, tmp_path, clock
     assert not (tmp_path / "new").exists()
 
 
+def test_a_backup_of_a_damaged_store_names_the_store_and_what_helps(memory, tmp_path):
+    """Its own unfinished file is of no interest, and no backup is left."""
+    memory.add("the kettle is blue", id="x")
+    memory._engine.ledger.write(lambda c: c.execute("UPDATE memories SET text = 'red'"))
+    with pytest.raises(ArchiveDamaged, match="memory 'x' was changed") as caught:
+        memory.store.backup(tmp_path / "b.db")
+    assert caught.value.path == memory.store.root
+    assert str(caught.value).startswith(f"{memory.store.root}: is damaged")
+    assert "`memento doctor --salvage`" in str(caught.value)
+    assert ".tmp" not in str(caught.value)
+    assert not (tmp_path / "b.db").exists()
+
+
 def test_a_text_changed_on_the_disk_is_never_restored(memory, open_memory, tmp_path):
     """Wherever in the file a text is changed, the backup is refused or the change is in no use."""
     memory.add_many(f"the kettle number {n} is blue" for n in range(200))
