@@ -524,7 +524,7 @@ class Config:
             where a second machine or process can damage it unnoticed.
         timezone: IANA name of the user's time zone, such as ``Asia/Tokyo``. It is used for
             "yesterday" or "in December" in a query, for dates in a prompt, and for times without a
-            zone on the command line. Times are always stored in UTC.
+            zone on the command line and in ingested files. Times are always stored in UTC.
     """
 
     limits: Limits = field(default_factory=Limits)

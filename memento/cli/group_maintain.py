@@ -524,14 +524,19 @@ def _receipt(done: Erasure) -> Iterator[str]:
 
 def _salvaged(root: str | None) -> Shown:
     done = make_anew(root)
+    short = done.missing_pages
+    lost = f"at least {done.lost} lost" if short else f"{done.lost} lost"
     lines = [
-        f"{done.root}  {counted(done.kept)} kept, {done.lost} lost",
+        f"{done.root}  {counted(done.kept)} kept, {lost}",
         *(f"  {one} was changed outside memento and was left out" for one in done.changed),
     ]
     if done.lost_links:
         lines.append(f"  links lost between the kept memories: {done.lost_links}")
+    if short:
+        unknown = "an unknown number of memories and links is lost"
+        lines.append(f"  pages missing from the file: {short}; {unknown}")
     lines.append(f"{done.aside}  the damaged store")
-    status = NOT_WELL if done.lost or done.lost_links else 0
+    status = NOT_WELL if done.lost or done.lost_links or short else 0
     return Shown(done, lines, status=status)
 
 

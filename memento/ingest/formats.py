@@ -176,7 +176,8 @@ def read(
     ``metadata["heading"]`` (``"Setup > Linux"``); a heading alone makes no draft.
     Turns become episodes with their session, actor, role and time, and their own id or position
     as ``metadata["turn"]``. Messages of the system, and messages without text such as bare tool
-    calls, are left out. A time without a zone is UTC.
+    calls, are left out. A time without a zone is UTC; ``documents.ingest`` takes it to be in
+    ``Config.timezone``.
 
     Args:
         path: The file, gzipped or not. For a folder, an archive or several files, see ``survey``.

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from functools import cached_property
 from gzip import GzipFile
 from io import BufferedReader, RawIOBase
@@ -452,14 +452,14 @@ def string(value: Any) -> str:
     return storable("", value)
 
 
-def time_of(value: Any) -> datetime:
-    """Read ISO 8601 text or seconds since 1970; without a zone it is UTC."""
+def time_of(value: Any, zone: tzinfo = UTC) -> datetime:
+    """Read ISO 8601 text, in a time zone if it names none, or seconds since 1970."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError(f"expected a time, found {_name_of(value)}")  # noqa: TRY004 - as above
     if not isinstance(value, str):
         return datetime.fromtimestamp(value, UTC)
     moment = datetime.fromisoformat(value)
-    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+    moment = moment.replace(tzinfo=zone) if moment.tzinfo is None else moment
     check_moment("", moment)
     return moment.astimezone(UTC)
 

@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, tzinfo
 from functools import partial
 from glob import glob, has_magic
 from pathlib import Path, PurePosixPath
@@ -230,12 +231,13 @@ class Survey:
     name: str | None
     how: How
 
-    def drafts(self, one: Found) -> Iterator[Draft]:
-        """Yield the drafts of a file or an export."""
+    def drafts(self, one: Found, zone: tzinfo = UTC) -> Iterator[Draft]:
+        """Yield the drafts of a file or an export; times that name no time zone are in ``zone``."""
+        how = replace(self.how, zone=zone)
         for item in one.items if one.format else ():
             assert one.format is not None  # noqa: S101 - for the type
             yield from read_item(
-                item, one.format, self.how, name=self.name, scope=self.scope, trust=self.trust
+                item, one.format, how, name=self.name, scope=self.scope, trust=self.trust
             )
 
 

@@ -470,6 +470,10 @@ class Salvaged(Protocol):
         """Number of links between memories that are kept, of which nothing whole is left."""
 
     @property
+    def missing_pages(self) -> int:
+        """Number of pages by which the file is too short."""
+
+    @property
     def versions(self) -> Sequence[Any]:
         """Earlier states that are whole."""
 

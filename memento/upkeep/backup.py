@@ -6,6 +6,8 @@ A backup holds the ledger; the rest of a store is rebuilt from it when the resto
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from memento.write import settling
 else:
     settling = later("memento.write.settling")
+
+
+_REMEDY = "run `memento doctor`, and `memento doctor --salvage` if the damage remains"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +87,20 @@ def back_up(
         with whole():  # a fork would leave SQLite locked in the child
             tool.copy(ledger.path, draft, now, immutable=ledger.immutable)
         ledger.check_present()  # it was read by path, where another store may be by now
-        with whole():
+        with whole(), _named(draft, ledger.root, f"; {_REMEDY}"):
             contents = tool.inspect(draft, sees)
         size = draft.stat().st_size
     return Backup(path, from_micros(now), contents.memories, size)
+
+
+@contextmanager
+def _named(draft: Path, origin: Path, remedy: str = "") -> Iterator[None]:
+    """Name what a draft was made of where damage in the draft is reported."""
+    try:
+        yield
+    except ArchiveDamaged as error:
+        problem = str(error).removeprefix(f"{draft}: ")
+        raise ArchiveDamaged(origin, f"{problem}{remedy}") from error
 
 
 def restore(
@@ -125,8 +140,8 @@ def restore(
         raise ArchiveDamaged(source, "is not a file; pass the path of a backup")
     there = [name for name in layout.REMAINS if os.path.lexists(folder / name)]
     if not there:
-        make_root(folder)
-        count, taken_at = _build(source, folder / layout.LEDGER, moment)
+        with _new_folder(folder):
+            count, taken_at = _build(source, folder / layout.LEDGER, moment)
         aside = None
     elif set_aside:
         (count, taken_at), aside = swap(folder, lambda target: _build(source, target, moment))
@@ -146,16 +161,27 @@ def restore(
     )
 
 
+@contextmanager
+def _new_folder(folder: Path) -> Iterator[None]:
+    """Make the folder of a store; if the block fails, remove the folders that were made for it."""
+    made = [one for one in (folder, *folder.parents) if not os.path.lexists(one)]
+    try:
+        make_root(folder)
+        yield
+    except BaseException:
+        for one in made:
+            with suppress(OSError):  # not empty: somebody else uses it
+                one.rmdir()
+        raise
+
+
 def _build(source: Path, target: Path, moment: int | None) -> tuple[int, int | None]:
     """Make a ledger from a backup and check it; returns its number of memories and its time."""
     tool = backup_tool()
     with files.new_file(target) as draft, whole():
         tool.fetch(source, draft)
-        try:
+        with _named(draft, source):
             found = tool.inspect(draft)
-        except ArchiveDamaged as error:
-            problem = str(error).removeprefix(f"{draft}: ")
-            raise ArchiveDamaged(source, problem) from error
         tool.settle(draft)
         count = found.memories
         if moment is not None:
@@ -174,6 +200,8 @@ class Salvaged:
         aside: New folder of the damaged store.
         kept: Number of intact memories, of every status and namespace.
         lost: Number of lost memories, as far as traces of them remain.
+        missing_pages: Number of pages by which the file is too short; if it is not 0, an unknown
+            number of memories and links is lost without a trace.
         changed: Ids of lost memories whose row exists but was changed.
         lost_links: Number of lost links between intact memories.
         versions: Number of intact earlier states of memories.
@@ -183,6 +211,7 @@ class Salvaged:
     aside: Path
     kept: int
     lost: int
+    missing_pages: int
     changed: tuple[str, ...]
     lost_links: int
     versions: int
@@ -230,6 +259,7 @@ def salvage(root: str | Path | None = None) -> Salvaged:
         aside=aside,
         kept=len(found.memories),
         lost=len(found.lost),
+        missing_pages=found.missing_pages,
         changed=tuple(i for docid, i in sorted(found.changed.items()) if docid in found.lost),
         lost_links=found.lost_links,
         versions=len(found.versions),

@@ -84,7 +84,7 @@ class Documents(Part):
         same file again adds nothing, and a later export of a chat adds only new messages. To
         complete an interrupted call, repeat it. Sentences that were erased, forgotten, corrected or
         reworded in the store are omitted, as in ``add_many``. Notes are linked to the notes that
-        they reference with ``[[links]]``.
+        they reference with ``[[links]]``. Times without a zone are in ``Config.timezone``.
 
         Args:
             survey: The result of ``memento.ingest.survey`` for the files.

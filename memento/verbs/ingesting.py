@@ -89,7 +89,7 @@ class _Adding:
         if (kind := one.format) is None:
             return Ingested(one.name, problem=one.problem, left_out=one.left_out, notes=one.notes)
         counts = Counter[str]()
-        for batch in _batches(survey.drafts(one)):
+        for batch in _batches(survey.drafts(one, self._view.config.zone)):
             counts.update(self._batch(batch))
             self._done += len(batch)
             if self._progress is not None:

@@ -4,7 +4,7 @@ import pytest
 from ingested import lines, problem
 
 from memento.errors import InvalidInput
-from memento.ingest import Format, detect, read
+from memento.ingest import Format, detect, read, survey
 from memento.ingest.readers.tables import parse_map
 from memento.types import Trust
 
@@ -265,3 +265,12 @@ def test_a_header_may_list_in_one_string(file):
     note = "---\ntags: tall yellow, bird\naliases: Big Bird, Bibo\n---\nLives in a nest.\n"
     (first,) = read(file("bird.md", note))
     assert (first.tags, first.aliases) == (("tall", "yellow", "bird"), ("Big Bird", "Bibo"))
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl"])
+def test_a_map_without_a_text_is_refused(file, name):
+    """It would skip every record: a typing error, such as txt=note."""
+    path = file(name, "note\nI sail\n" if name == "t.csv" else '{"note": "I sail"}\n')
+    for look in (read, survey):
+        with pytest.raises(InvalidInput, match=r"must include text.*only txt"):
+            look(path, map={"txt": "note"})

@@ -342,7 +342,7 @@ def test_a_damaged_earlier_state_is_refused(memory, tmp_path, old, new):
 
 
 def test_a_damaged_backup_is_refused_and_makes_no_store(memory, tmp_path):
-    """Cut off anywhere, or something else entirely: ArchiveDamaged, and the folder stays empty."""
+    """Cut off anywhere, or something else entirely: ArchiveDamaged, and no folder is left."""
     memory.add_many(f"the kettle number {n} is blue" for n in range(200))
     whole = memory.store.backup(tmp_path / "b.db").path.read_bytes()
     bad = [whole[:size] for size in (0, 10, 100, 4096, len(whole) // 2, len(whole) - 1)]
@@ -350,11 +350,35 @@ def test_a_damaged_backup_is_refused_and_makes_no_store(memory, tmp_path):
         file = tmp_path / f"bad{n}"
         file.write_bytes(content)
         with pytest.raises(ArchiveDamaged) as caught:
-            restore(file, tmp_path / "copy")
+            restore(file, tmp_path / "new" / "copy")
         assert caught.value.path == file
-        assert list((tmp_path / "copy").iterdir()) == []
+        assert not (tmp_path / "new").exists()
     with pytest.raises(ArchiveDamaged, match="not a file"):
         restore(tmp_path / "absent", tmp_path / "copy")
+
+
+def test_a_failed_restore_leaves_a_folder_that_was_there(memory, tmp_path, clock):
+    """Only the folders that it made itself are removed, whatever the error was."""
+    done = memory.store.backup(tmp_path / "b.db")
+    (tmp_path / "mine").mkdir()
+    for folder in ("mine", "new"):
+        with pytest.raises(MomentUnknown):
+            restore(done.path, tmp_path / folder, at=clock() + timedelta(days=900))
+    assert list((tmp_path / "mine").iterdir()) == []
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_backup_of_a_damaged_store_names_the_store_and_what_helps(memory, tmp_path):
+    """Its own unfinished file is of no interest, and no backup is left."""
+    memory.add("the kettle is blue", id="x")
+    memory._engine.ledger.write(lambda c: c.execute("UPDATE memories SET text = 'red'"))
+    with pytest.raises(ArchiveDamaged, match="memory 'x' was changed") as caught:
+        memory.store.backup(tmp_path / "b.db")
+    assert caught.value.path == memory.store.root
+    assert str(caught.value).startswith(f"{memory.store.root}: is damaged")
+    assert "`memento doctor --salvage`" in str(caught.value)
+    assert ".tmp" not in str(caught.value)
+    assert not (tmp_path / "b.db").exists()
 
 
 def test_a_text_changed_on_the_disk_is_never_restored(memory, open_memory, tmp_path):

@@ -314,3 +314,32 @@ def test_a_store_that_is_open_here_is_refused_before_it_is_read(open_memory):
         salvage(root)
     assert [path.name for path in root.parent.iterdir()] == [root.name]
     assert "locks" not in [found.check for found in memory.store.doctor()]
+
+
+@pytest.mark.parametrize("spare", [0, 100], ids=["between pages", "within a page"])
+def test_a_file_that_was_cut_off_is_said_to_be_short(filled, spare, capsys):
+    """Memories on missing pages leave no trace, so their number is said to be unknown."""
+    root, _, _ = filled
+    file = root / "ledger.db"
+    size = file.stat().st_size // 4096
+    with file.open("r+b") as stream:
+        stream.truncate((size // 2) * 4096 + spare)
+    assert main(["doctor", "--salvage", "--root", str(root)]) == 1
+    said = capsys.readouterr().out
+    assert f"pages missing from the file: {size - size // 2}; an unknown number" in said
+    assert "kept, at least" in said
+    assert Pages(file).missing == 0
+
+
+def test_pages_that_are_still_in_the_log_are_not_missing(open_memory, tmp_path):
+    """A store that was killed keeps its newest pages in the log, and none of them is lost."""
+    memory = open_memory()
+    memory._engine.ledger.checkpoint()
+    for n in range(50):
+        memory.add(f"in the log {n} " + "word " * 200)
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for name in ("ledger.db", "ledger.db-wal"):
+        shutil.copy(memory.store.root / name, copy / name)
+    done = salvage(copy)
+    assert (done.kept, done.lost, done.missing_pages) == (50, 0, 0)

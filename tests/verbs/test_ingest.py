@@ -1,12 +1,13 @@
 """Ingesting: each thing once, later exports add what is new, what was changed here stays."""
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memento import MemoryManager
+from memento import Config, MemoryManager
 from memento.ingest import survey
 from memento.types import Status, Trust
 
@@ -210,3 +211,40 @@ def test_exports_in_any_order_give_the_same(tmp_path_factory, said, cut):
             kept.append({(one.id, one.text) for one in memory.list(status=both)})
     assert kept[0] == kept[1] == kept[2]
     assert len(kept[0]) == len(whole)
+
+
+WITHOUT_ZONE = {
+    "a.csv": "id,text,when\n1,I sail,2025-06-01 09:00\n",
+    "b.jsonl": '{"text": "I sail", "occurred_at": "2025-06-01T09:00"}\n',
+    "c.json": '[{"role": "user", "content": "I sail", "created_at": "2025-06-01T09:00"}]',
+    "d.md": "---\ndate: 2025-06-01T09:00\n---\n\nI sail.\n",
+    "WhatsApp Chat with Ilse.txt": "2025-06-01, 09:00 - Ada: I sail\n",
+    "e.json": '{"results": [{"id": "1", "memory": "I sail", "created_at": "2025-06-01T09:00"}]}',
+    "f.json": '{"conversation": {"session_1_date_time": "9:00 am on 1 June, 2025", "session_1": '
+    '[{"speaker": "Ada", "dia_id": "D1:1", "text": "I sail"}]}}',
+    "g.json": '{"name": "Ilse", "type": "personal_chat", "id": 7, "messages": [{"id": 1, "type": '
+    '"message", "date": "2025-06-01T09:00:00", "from": "Ada", "text": "I sail"}]}',
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_ZONE)
+@pytest.mark.parametrize(("zone", "hour"), [("UTC", 9), ("Asia/Tokyo", 0)])
+def test_a_time_without_a_zone_is_in_the_time_zone_of_the_settings(tmp_path, name, zone, hour):
+    """A phone or a table holds the user's own time; a time with a zone is left as it is."""
+    (tmp_path / name).write_text(WITHOUT_ZONE[name])
+    columns = {"text": "text", "occurred_at": "when"} if name.endswith(".csv") else None
+    config = Config(timezone=zone)
+    with MemoryManager(tmp_path / "store", embedder=None, config=config) as memory:
+        memory.documents.ingest(survey(tmp_path / name, me="Ada", map=columns))
+        (one,) = memory.list(status=["active", "quarantined"])
+    assert one.occurred_at == datetime(2025, 6, 1, hour, tzinfo=UTC)
+
+
+def test_a_time_with_a_zone_is_left_as_it_is(tmp_path):
+    """The setting is only for times that name no zone."""
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "I sail", "occurred_at": "2025-06-01T09:00+02:00"}\n')
+    config = Config(timezone="Asia/Tokyo")
+    with MemoryManager(tmp_path / "store", embedder=None, config=config) as memory:
+        memory.documents.ingest(survey(path))
+        assert memory.list()[0].occurred_at == datetime(2025, 6, 1, 7, tzinfo=UTC)

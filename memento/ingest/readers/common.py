@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 from memento.base.blocks import hide
@@ -36,12 +36,20 @@ class How:
     Attributes:
         me: Name, id or address of the user in chats of several people.
         map: Maps fields of a draft to the columns or fields of the file that fill them.
+        zone: Time zone of times that name none.
         notes: Remarks of the reader about the file, each once, as keys.
     """
 
     me: str | None = None
     map: Mapping[str, str] = field(default_factory=dict)
+    zone: tzinfo = UTC
     notes: dict[str, None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse a map without a text: every record would be skipped."""
+        if self.map and "text" not in self.map:
+            named = ", ".join(map(str, self.map))
+            raise InvalidInput("map", f"must include text, as in text=body; it has only {named}")
 
     def note(self, text: str) -> None:
         """Add a remark about the file."""
@@ -162,15 +170,15 @@ def text_blocks(content: object, kinds: frozenset[str] = frozenset({"text"})) ->
     return "\n".join(text for text in said if isinstance(text, str))
 
 
-def moment(value: object) -> datetime | None:
-    """Read ISO 8601 text, or seconds or milliseconds since 1970; None for anything else."""
+def moment(value: object, zone: tzinfo = UTC) -> datetime | None:
+    """Read a time as ``time_of`` does, or milliseconds since 1970; None for anything else."""
     if isinstance(value, str):
         with suppress(ValueError):
             value = float(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         value = value / 1000 if abs(value) >= _MILLISECONDS else value
     try:
-        return time_of(value)
+        return time_of(value, zone)
     except (ValueError, OverflowError, OSError, InvalidInput):
         return None
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -47,6 +48,7 @@ class _Talk:
 
     source: str
     session: str
+    zone: tzinfo = UTC
 
     def turn(
         self,
@@ -115,20 +117,21 @@ def read_transcript(item: Item, _how: How) -> Iterator[Draft]:
             said.append(line)
 
 
-def read_chat(item: Item, _how: How) -> Iterator[Draft]:
+def read_chat(item: Item, how: How) -> Iterator[Draft]:
     """Read OpenAI messages: an episode for each message."""
     name = item.plain_name
     for number, (place, value) in enumerate(values(item), start=1):
         if is_message(value):  # one message per line: the file is one conversation
-            yield from _message(value, place, _Talk(name, name), number)
+            yield from _message(value, place, _Talk(name, name, how.zone), number)
         else:
-            yield from _messages(value, place, name, number)
+            yield from _messages(value, place, _Talk(name, f"{name}#{number}", how.zone))
 
 
-def _messages(value: Any, place: FilePlace, name: str, number: int) -> Iterator[Draft]:
+def _messages(value: Any, place: FilePlace, talk: _Talk) -> Iterator[Draft]:
     fields = {"messages": value} if isinstance(value, list) else mapping(value, place)
     place = place if isinstance(value, list) else place.at("messages")
-    talk = _Talk(name, _first(fields, (*_SESSION_FIELDS, "id"), place) or f"{name}#{number}")
+    session = _first(fields, (*_SESSION_FIELDS, "id"), place)
+    talk = replace(talk, session=session) if session else talk
     for turn, message in enumerate(list_of(fields.get("messages"), place), start=1):
         here = place.at(turn - 1)
         yield from _message(mapping(message, here), here, talk, turn)
@@ -147,7 +150,7 @@ def _message(
         _first(own, _TURN_FIELDS, place) or str(position),
         actor=_first(own, ("name",), place),
         role=said.role,
-        at=_when(own, place),
+        at=_when(own, place, talk.zone),
     )
 
 
@@ -171,14 +174,14 @@ def _first(fields: Mapping[str, Any], names: Sequence[str], place: FilePlace) ->
     return None
 
 
-def _when(fields: Mapping[str, Any], place: FilePlace) -> datetime | None:
+def _when(fields: Mapping[str, Any], place: FilePlace, zone: tzinfo) -> datetime | None:
     for name in _TIME_FIELDS:
         if fields.get(name) is not None:
-            return checked(time_of, fields[name], place.at(name))
+            return checked(partial(time_of, zone=zone), fields[name], place.at(name))
     return None
 
 
-def read_sharegpt(item: Item, _how: How) -> Iterator[Draft]:
+def read_sharegpt(item: Item, how: How) -> Iterator[Draft]:
     """Read ShareGPT conversations: an episode for each message."""
     name = item.plain_name
     for number, (place, value) in enumerate(values(item), start=1):
@@ -187,7 +190,8 @@ def read_sharegpt(item: Item, _how: How) -> Iterator[Draft]:
         turns = list_of(fields.get("conversations"), place.at("conversations"))
         for turn, message in enumerate(turns, start=1):
             here = place.at("conversations").at(turn - 1)
-            yield from _sharegpt_turn(mapping(message, here), here, _Talk(name, session), turn)
+            talk = _Talk(name, session, how.zone)
+            yield from _sharegpt_turn(mapping(message, here), here, talk, turn)
 
 
 def _sharegpt_turn(
@@ -195,10 +199,12 @@ def _sharegpt_turn(
 ) -> Iterator[Draft]:
     said = _said(fields, place)
     if said.role not in UNSPOKEN_ROLES:
-        yield from talk.turn(said.text, str(position), role=said.role, at=_when(fields, place))
+        yield from talk.turn(
+            said.text, str(position), role=said.role, at=_when(fields, place, talk.zone)
+        )
 
 
-def read_locomo(item: Item, _how: How) -> Iterator[Draft]:
+def read_locomo(item: Item, how: How) -> Iterator[Draft]:
     """Read LoCoMo dialogues: an episode for each turn."""
     name = item.plain_name
     for number, (place, value) in enumerate(values(item), start=1):
@@ -207,16 +213,15 @@ def read_locomo(item: Item, _how: How) -> Iterator[Draft]:
         if "conversation" in sample:
             place = place.at("conversation")  # noqa: PLW2901 - one step further into the same value
             sample = mapping(sample["conversation"], place)
-        yield from _locomo_turns(sample, place, name, label)
+        yield from _locomo_turns(sample, place, _Talk(name, label, how.zone))
 
 
-def _locomo_turns(
-    sessions: Mapping[str, Any], place: FilePlace, name: str, label: str
-) -> Iterator[Draft]:
+def _locomo_turns(sessions: Mapping[str, Any], place: FilePlace, sample: _Talk) -> Iterator[Draft]:
     for key in _locomo_sessions(sessions):
         day = sessions.get(f"{key}_date_time")
-        at = checked(_locomo_time, day, place.at(f"{key}_date_time")) if day else None
-        talk = _Talk(name, f"{label}/{key}")
+        read_time = partial(_locomo_time, zone=sample.zone)
+        at = checked(read_time, day, place.at(f"{key}_date_time")) if day else None
+        talk = replace(sample, session=f"{sample.session}/{key}")
         for n, value in enumerate(list_of(sessions[key], place.at(key))):
             yield from _locomo_turn(value, place.at(key).at(n), talk, at)
 
@@ -238,7 +243,7 @@ def _locomo_sessions(fields: Mapping[str, Any]) -> list[str]:
     return [f"session_{number}" for number in sorted(numbers)]
 
 
-def _locomo_time(value: Any) -> datetime:
+def _locomo_time(value: Any, zone: tzinfo) -> datetime:
     """Read a time such as ``1:56 pm on 8 May, 2023``."""
     found = _LOCOMO_TIME.fullmatch(string(value).strip())
     if found is None or (month := found[5].lower()) not in _MONTHS:
@@ -251,5 +256,5 @@ def _locomo_time(value: Any) -> datetime:
         int(day),
         int(hour) % 12 + afternoon,
         int(minute),
-        tzinfo=UTC,
-    )
+        tzinfo=zone,
+    ).astimezone(UTC)

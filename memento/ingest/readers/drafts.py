@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from datetime import datetime, tzinfo
 from functools import partial
 from typing import Any
 
@@ -40,37 +41,37 @@ def is_drafts(head: Head) -> bool:
     return "text" in head.first or empty or head.records == ([],)
 
 
-def read_drafts(item: Item, _how: How) -> Iterator[Draft]:
+def read_drafts(item: Item, how: How) -> Iterator[Draft]:
     """Read objects with the fields of a draft."""
     for place, value in values(item):
-        yield draft_of(mapping(value, place), place, item.plain_name)
+        yield draft_of(mapping(value, place), place, item.plain_name, how.zone)
 
 
-def draft_of(fields: Mapping[str, Any], place: FilePlace, name: str) -> Draft:
+def draft_of(fields: Mapping[str, Any], place: FilePlace, name: str, zone: tzinfo) -> Draft:
     """Return a draft with these fields. An unknown field is an error: it may be a typing error."""
     given: dict[str, Any] = {}
     for field, value in fields.items():
         if field not in _FIELDS:
             raise place.at(field).error('unknown field; put custom fields under "metadata"')
         if value is not None:
-            given[field] = _accepted(field, value, place)
+            given[field] = _accepted(field, value, place, zone)
     if not given.get("text", "").strip():
         raise place.at("text").error("is missing or empty")
     source = given.pop("source", Source(uri=name))
     return Draft(**given, source=source if source.uri else replace(source, uri=name))
 
 
-def _accepted(field: str, value: Any, place: FilePlace) -> Any:
+def _accepted(field: str, value: Any, place: FilePlace, zone: tzinfo) -> Any:
     """Check one field as ``add`` does; the error names the field and its place."""
     try:
-        return _FIELDS[field](field, value, place)
+        return _FIELDS[field](field, value, place, zone)
     except InvalidInput as error:
         if error.field == "path":  # its message names the place already
             raise
         raise place.at(error.field).error(error.problem) from error
 
 
-def _source(field: str, value: Any, place: FilePlace) -> Source:
+def _source(field: str, value: Any, place: FilePlace, _zone: tzinfo) -> Source:
     fields = mapping(value, place.at(field))
     if unknown := sorted(fields.keys() - {"kind", "uri", "model", "parents"}):
         raise InvalidInput(field, f"unknown fields {unknown}")
@@ -84,15 +85,19 @@ def _source(field: str, value: Any, place: FilePlace) -> Source:
     )
 
 
-_Check = Callable[[str, Any, FilePlace], Any]
+_Check = Callable[[str, Any, FilePlace, tzinfo], Any]
 
 
 def _placed(parse: Callable[[Any], Any]) -> _Check:
-    return lambda field, value, place: checked(parse, value, place.at(field))
+    return lambda field, value, place, _zone: checked(parse, value, place.at(field))
 
 
 def _alone(check: Callable[[str, Any], Any]) -> _Check:
-    return lambda field, value, _place: check(field, value)
+    return lambda field, value, _place, _zone: check(field, value)
+
+
+def _time(field: str, value: Any, place: FilePlace, zone: tzinfo) -> datetime:
+    return checked(partial(time_of, zone=zone), value, place.at(field))
 
 
 def _seconds(_field: str, value: Any) -> float:
@@ -113,16 +118,17 @@ _FIELDS: Mapping[str, _Check] = {
     "role": _alone(optional_name),
     "source": _source,
     "tags": _alone(names),
-    "metadata": lambda field, value, place: mapping(value, place.at(field)),
-    "occurred_at": _placed(time_of),
-    "valid_until": _placed(time_of),
+    "metadata": lambda field, value, place, _zone: mapping(value, place.at(field)),
+    "occurred_at": _time,
+    "valid_until": _time,
     "expires_in": _alone(_seconds),
     "pinned": _alone(check_flag),
     "supersedes": _alone(ids),
     "related": _alone(ids),
-    "id": lambda field, value, _place: check_id(value, field),
+    "id": lambda field, value, _place, _zone: check_id(value, field),
     "signal": _alone(optional_name),
     "condition": _alone(optional_name),
-    "due_at": _placed(time_of),
+    "due_at": _time,
 }
-"""Field of ``Draft`` to how it is read: name, value and place of the record."""
+"""Field of ``Draft`` to how it is read: name, value, place of the record, and
+time zone of times that name none."""

@@ -18,15 +18,13 @@ _FIELD = re.compile(r"\| (Source|Filed|Added by) \| (.*) \|\s*")
 
 
 def _fact(text: str, system: str, own_id: str, more: dict[str, Any], **given: Any) -> Draft:
-    """Return the draft of a fact from another system; ``at`` is its time as written there."""
-    at = moment(given.pop("at", None))
+    """Return the draft of a fact from another system."""
     metadata = {name: value for name, value in more.items() if value not in (None, "", [], {})}
     return Draft(
         text,
         kind=Kind.FACT,
         source=Source(Trust.AGENT, system),
         metadata=metadata,
-        occurred_at=at,
         id=f"{system} {own_id}",
         **given,
     )
@@ -61,7 +59,8 @@ def read_mem0(item: Item, how: How) -> Iterator[Draft]:
             own_id = word(one.get("id")) or word(one.get("hash")) or text
             edited = one.get("updated_at") not in (None, one.get("created_at"))
             more = {**{name: one.get(name) for name in names}, "edited": edited or None}
-            yield _fact(text, "mem0", own_id, more, at=one.get("created_at"))
+            at = moment(one.get("created_at"), how.zone)
+            yield _fact(text, "mem0", own_id, more, occurred_at=at)
     for _, value in values(item, "relations") if "relations" in item.head.first else ():
         one = fields(value)
         if how.me is None or not one.get("user_id") or how.is_me(one.get("user_id")):
@@ -114,7 +113,7 @@ def is_mempalace(head: Head) -> bool:
     return head.suffix == ".md" and head.text.startswith("# ") and "\n| Added by | " in head.text
 
 
-def read_mempalace(item: Item, _how: How) -> Iterator[Draft]:
+def read_mempalace(item: Item, how: How) -> Iterator[Draft]:
     """Read a fact for each drawer; its wing and room become tags."""
     wing = room = drawer = ""
     quoted: list[str] = []
@@ -131,5 +130,6 @@ def read_mempalace(item: Item, _how: How) -> Iterator[Draft]:
         elif line.strip() == "---" and drawer and "".join(quoted).strip():
             more = {"wing": wing, "room": room, "file": about.get("Source")}
             text, tags = "\n".join(quoted).strip(), (*tag(wing), *tag(room))
-            yield _fact(text, "mempalace", drawer, more, at=about.get("Filed"), tags=tags)
+            at = moment(about.get("Filed"), how.zone)
+            yield _fact(text, "mempalace", drawer, more, occurred_at=at, tags=tags)
             drawer = ""

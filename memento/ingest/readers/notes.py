@@ -55,7 +55,7 @@ def is_markdown(head: Head) -> bool:
 def read_markdown(item: Item, how: How) -> Iterator[Draft]:
     """Read Markdown: a fact for each paragraph, with its headings, tags and links."""
     header, rest = front_matter(line for _, line in lines(item))
-    like = _like(item.plain_name, header_fields(header, how))
+    like = _like(item.plain_name, header_fields(header, how), how)
     for paragraph, headings in under_headings(markdown_blocks(rest)):
         yield from _facts(paragraph, like, headings)
 
@@ -71,7 +71,8 @@ def read_basic_memory(item: Item, how: How) -> Iterator[Draft]:
     header, rest = front_matter(line for _, line in lines(item))
     told = header_fields(header, how)
     title = word(told.get("title"))
-    like = replace(_like(item.plain_name, told), source=Source(Trust.AGENT, item.plain_name))
+    source = Source(Trust.AGENT, item.plain_name)
+    like = replace(_like(item.plain_name, told, how), source=source)
     for paragraph, headings in under_headings(markdown_blocks(rest)):
         rows = [line.strip() for line in paragraph.split("\n") if line.strip()]
         known = [row for row in rows if _OBSERVATION.fullmatch(row) or _RELATION.fullmatch(row)]
@@ -112,12 +113,12 @@ def _facts(paragraph: str, like: Draft, headings: Iterable[str]) -> Iterator[Dra
     yield from facts(plain, _with(like, (), more), [*headings]) if plain.strip() else ()
 
 
-def _like(name: str, told: Mapping[str, Any]) -> Draft:
+def _like(name: str, told: Mapping[str, Any], how: How) -> Draft:
     """Return a draft without text, with the fields that a note's header gives its facts."""
     names = [one for field in ("tags", "tag") for one in _several(told.get(field))]
     tags = [one.removeprefix("#") for one in names]
     aliases = [one for one in _several(told.get("aliases"), ",") if tag(one)]
-    dates = (moment(told.get(field)) for field in ("date", "created", "created_at"))
+    dates = (moment(told.get(field), how.zone) for field in ("date", "created", "created_at"))
     rest = {key: value for key, value in told.items() if key not in ("tags", "tag", "aliases")}
     return document(
         name,

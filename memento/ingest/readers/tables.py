@@ -62,14 +62,15 @@ def read_mapped(item: Item, how: How) -> Iterator[Draft]:
 
 def _mapped(record: Mapping[str, Any], how: How, place: FilePlace, item: Item) -> Iterator[Draft]:
     """Yield the draft of a record; none, with a remark, if it has no text."""
-    given = {name: _value(name, _at(record, path)) for name, path in how.map.items()}
+    given = {name: _value(name, _at(record, path), how) for name, path in how.map.items()}
     given = {name: value for name, value in given.items() if value not in (None, "", [])}
     if not str(given.get("text", "")).strip():
         how.note("rows without text were skipped")
         return
     own_id = given.pop("id", None)
     yield replace(
-        draft_of(given, place, item.plain_name), id=None if own_id is None else str(own_id)
+        draft_of(given, place, item.plain_name, how.zone),
+        id=None if own_id is None else str(own_id),
     )
 
 
@@ -82,12 +83,12 @@ def _at(record: Mapping[str, Any], path: str) -> Any:
     return record
 
 
-def _value(field: str, value: Any) -> Any:
+def _value(field: str, value: Any, how: How) -> Any:
     """Convert a value, which a table gives as text, to the type of a draft's field."""
     if field in _LISTS and isinstance(value, str):
         return [one.strip() for one in re.split(r"[,;]", value) if one.strip()]
     if field in _TIMES and value is not None:
-        at = moment(value)
+        at = moment(value, how.zone)
         return value if at is None else at.isoformat()
     if field == "importance" and isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
         return float(value)

@@ -56,7 +56,7 @@ def _said(
         word(message.get("id")),
         forwarded or sender or "Deleted account",
         mine=mine and "forwarded_from" not in message,
-        at=moment(exact) or moment(message.get("date")),
+        at=moment(exact) or moment(message.get("date"), how.zone),
         edited=bool(message.get("edited")),
     )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import PurePosixPath
@@ -75,7 +75,7 @@ def read_whatsapp(item: Item, how: How) -> Iterator[Draft]:
             f"{sha256(same.encode()).hexdigest()[:16]} {seen[same]}",
             actor,
             mine=how.is_me(actor),
-            at=_when(stamp, order),
+            at=_when(stamp, order, how.zone),
         )
 
 
@@ -126,7 +126,7 @@ def _order(item: Item, how: How) -> str:
     return "month first" if back["month first"] < back["day first"] else "day first"
 
 
-def _when(stamp: re.Match[str], order: str) -> datetime | None:
+def _when(stamp: re.Match[str], order: str, zone: tzinfo) -> datetime | None:
     """Return the moment of a message; a phone writes its local time, without a zone."""
     numbers = [int(stamp[name]) for name in ("a", "b", "c")]
     if len(stamp["a"]) == 4:  # noqa: PLR2004 - a year
@@ -140,6 +140,6 @@ def _when(stamp: re.Match[str], order: str) -> datetime | None:
         hour = hour % 12 + (12 if stamp["half"].lower() == "p" else 0)
     minute, second = int(stamp["minute"]), int(stamp["second"] or 0)
     try:
-        return datetime(year, month, day, hour, minute, second, tzinfo=UTC)
-    except ValueError:
+        return datetime(year, month, day, hour, minute, second, tzinfo=zone).astimezone(UTC)
+    except (ValueError, OverflowError):
         return None  # no valid date

@@ -54,6 +54,16 @@ class Pages:
         self.user_version = int.from_bytes(header[60:64], "big") if self.sound_header else 0
         self.count = max(-(-len(self._data) // self._size), *self._logged, 0)
 
+    @property
+    def missing(self) -> int:
+        """Number of pages that the file should have and does not; 0 if its header is damaged."""
+        first = self.page(1)
+        if not first.startswith(MAGIC) or first[24:28] != first[92:96]:
+            return 0
+        whole, due = len(self._data) // self._size, int.from_bytes(first[28:32], "big")
+        elsewhere = sum(whole < number <= due for number in self._logged.keys() | self.free())
+        return max(0, due - whole - elsewhere)
+
     def page(self, number: int) -> bytes:
         """Return a page, counted from 1, as the log has it if it is there."""
         if number in self._logged:

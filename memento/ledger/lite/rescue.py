@@ -39,7 +39,8 @@ class Rescued:
 
     ``turns`` are digests of erased turns, made with ``key``, see ``replays``; ``changed`` the ids
     of damaged rows. ``known`` counts how often indexes name a row id (each memory is in two at
-    least), ``known_links`` are the links that they name.
+    least), ``known_links`` are the links that they name. ``missing_pages`` is the number of pages
+    by which the file is too short.
     """
 
     memories: dict[int, Row] = field(default_factory=dict)
@@ -57,6 +58,7 @@ class Rescued:
     sessions: dict[tuple[int, str], Begun] = field(default_factory=dict)
     checkpoints: dict[tuple[int, str, int], Noted] = field(default_factory=dict)
     scopes: dict[tuple[int, str], Place] = field(default_factory=dict)
+    missing_pages: int = 0
 
     @property
     def lost(self) -> set[int]:
@@ -79,6 +81,7 @@ def find(path: Path) -> Rescued:
     ours = pages.application_id == schema.APPLICATION_ID
     if ours and pages.user_version > schema.SCHEMA_VERSION:
         raise StoreFromTheFuture(path, found=pages.user_version, known=schema.SCHEMA_VERSION)
+    found.missing_pages = pages.missing
     for record in pages.records():
         if record.rowid is None:
             _take_indexed(found, record.values)
