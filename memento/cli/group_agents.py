@@ -110,7 +110,7 @@ def _add_token(store: Store, name: str, scope: str, trust: str, *, read_only: bo
         tokens_of.add(
             store.root,
             name,
-            namespace=store.namespace,
+            namespace=store.labels,
             scope=scope,
             rights="read" if read_only else "write",
             trust=trust,

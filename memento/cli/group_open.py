@@ -102,7 +102,7 @@ def _when_ready(store: Store, port: int, code: str, browser: bool) -> None:
 
 def _show(store: Store, port: int, code: str, *, browser: bool) -> str:
     """Open the page in the browser, or print its address if none opens; return the address."""
-    there = "" if store.namespace == "default" else f"?ns={quote(store.namespace)}"
+    there = "" if store.labels == "default" else f"?ns={quote(store.labels)}"
     address = f"http://{HOST}:{port}/{there}"
     if not (browser and webbrowser.open(f"{address}#t={code}")):
         typer.echo(f"{address}#t={code}")

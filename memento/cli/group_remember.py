@@ -352,7 +352,7 @@ def _foreseen(
     """Show what the store would learn; if there is none, what a new store would."""
     with TemporaryDirectory() as empty:
         there = store.url or store.exists
-        opened = store.open() if there else open_at(empty, store.namespace, store.embedder)
+        opened = store.open() if there else open_at(empty, store.labels, store.embedder)
         with opened as memory:
             return memory.rules.foresee(turns, session=session, scope=scope)
 

@@ -107,7 +107,7 @@ def serve(
         _prepare(store, add_token)
     with tokens.kept_at(store.address) as kept:
         if add_token is not None:
-            return _added(kept, store.namespace, add_token, rights, trust, expires)
+            return _added(kept, store.labels, add_token, rights, trust, expires)
         if list_tokens:
             return _listed(kept)
         if revoke_token is not None:

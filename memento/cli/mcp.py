@@ -139,7 +139,7 @@ def _piped(settings: Settings) -> bool:
 
     asked = {
         "call": "mcp",
-        "namespace": settings.store.namespace,
+        "namespace": settings.store.labels,
         "embedder": settings.store.embedder,
         "make": not settings.read_only,
         "environ": settings_here(),

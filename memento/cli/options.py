@@ -161,10 +161,11 @@ Root = Annotated[
     ),
 ]
 Namespace = Annotated[
-    str,
+    str | None,
     option(
         "--namespace",
-        "Namespace to use: one or more labels joined with '/'.",
+        "Namespace to use: one or more labels joined with '/'. Default: default; through a service, "
+        "the token's.",
         envvar="MEMENTO_NAMESPACE",
         metavar="LABELS",
     ),
@@ -309,7 +310,7 @@ def _parts(kind: Any) -> Iterator[Any]:
 _FILTERS = [*map(_declared, inspect.signature(filters_of, eval_str=True).parameters.values())][1:]
 _STORE = [
     _parameter("named", Root, None),
-    _parameter("namespace", Namespace, "default"),
+    _parameter("namespace", Namespace, None),
     _parameter("embedder", EmbedderName, "default"),
 ]
 _JSON = _parameter("as_json", AsJson, default=False)

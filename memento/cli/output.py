@@ -85,7 +85,7 @@ SPOKEN = (
     ("embedder: is None, so this store cannot", "--embedder none cannot"),
     (
         "a valid token is required: `Authorization: Bearer TOKEN`",
-        "set MEMENTO_TOKEN to a token of the service",
+        "set MEMENTO_TOKEN to a valid token of the service",
     ),
     ("requires the admin right", "requires a token that has --rights admin"),
     ("documents.ingest is not available through a service: it reads local files; ", ""),

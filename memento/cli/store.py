@@ -31,15 +31,20 @@ class Store(NamedTuple):
 
     Attributes:
         named: Its folder; None for the default.
-        namespace: Labels of the namespace, joined with "/".
+        namespace: Labels of the namespace, joined with "/"; None if none is named.
         embedder: Name of the embedder, or "none".
         make: Whether to create it if there is none.
     """
 
     named: str | None = None
-    namespace: str = "default"
+    namespace: str | None = None
     embedder: str = "default"
     make: bool = False
+
+    @property
+    def labels(self) -> str:
+        """Labels of the namespace, joined with "/", in a store of this machine."""
+        return "default" if self.namespace is None else self.namespace
 
     @property
     def root(self) -> Path:
@@ -87,8 +92,8 @@ class Store(NamedTuple):
         if self.url:
             from memento import connect  # noqa: PLC0415 - as in `open_at`
 
-            labels = None if self.namespace == "default" else self.namespace.split("/")
-            return connect(self.url, namespace=labels)
+            named = None if self.namespace is None else self.namespace.split("/")
+            return connect(self.url, namespace=named)
         root, there = self.root, self.exists
         root_option.set(home.root_option(root))
         if not (there or self.make):
@@ -97,7 +102,7 @@ class Store(NamedTuple):
                 "`memento add`"
             )
             raise StoreUnusable(root, problem)
-        memory = open_at(self.address, self.namespace, self.embedder)
+        memory = open_at(self.address, self.labels, self.embedder)
         if not there:
             sys.stderr.write(f"memento: created a new store in {root}\n")
         return memory

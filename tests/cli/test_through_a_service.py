@@ -117,6 +117,7 @@ def service(tmp_path_factory):
     with MemoryManager(root, namespace="acme", embedder=None) as memory:
         given = {
             "writer": tokens.add(root, "w", namespace="acme", trust="user"),
+            "admin": tokens.add(root, "d", namespace="acme", rights="admin", trust="user"),
             "owner": tokens.add(root, "a", namespace="", rights="admin", trust="user"),
         }
         with served(memory, settings, "127.0.0.1:0") as (url, _):
@@ -178,11 +179,26 @@ def test_what_is_not_served_says_what_to_do(run, line, tmp_path):
     assert not (tmp_path / "data").exists()
 
 
+@pytest.mark.parametrize("how", ["option", "variable"])
+@pytest.mark.parametrize("line", ["list", "add 'a note'", "erase --yes"])
+def test_the_default_namespace_is_not_that_of_the_token(line, how, run, service, monkeypatch):
+    """Named outright, it is meant: a token of another one neither reads, writes nor erases it."""
+    kept = service[0].add(f"kept through {line} by {how}")
+    if how == "variable":
+        monkeypatch.setenv("MEMENTO_NAMESPACE", "default")
+    if how == "option" or line == "erase --yes":
+        line = f"{line} --namespace default"
+    status, _, err = run(line, "admin")
+    assert (status, "does not grant access" in err) == (5, True), err
+    assert service[0].get(kept.id)
+    assert "a note" not in {one.text for one in service[0].list(limit=1_000)}
+
+
 @pytest.mark.parametrize("token", ["", "mm_unknown"])
 def test_a_missing_token_is_named_as_the_shell_knows_it(run, token):
     """In the variable that holds it."""
     status, _, err = run("list", token)
-    assert (status, err) == (5, "memento: set MEMENTO_TOKEN to a token of the service\n")
+    assert (status, err) == (5, "memento: set MEMENTO_TOKEN to a valid token of the service\n")
 
 
 @pytest.mark.parametrize("line", ["stats", "init --yes"])
