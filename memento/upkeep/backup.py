@@ -168,7 +168,7 @@ def _new_folder(folder: Path) -> Iterator[None]:
     try:
         make_root(folder)
         yield
-    except BaseException:
+    except BaseException:  # KeyboardInterrupt, too: no empty folder stays
         for one in made:
             with suppress(OSError):  # not empty: somebody else uses it
                 one.rmdir()
