@@ -410,7 +410,12 @@ class MemoryManager(Part):
         )
 
     def keep(
-        self, messages: Messages, *, session: str | None = None, speaker: Trust | str = Trust.USER
+        self,
+        messages: Messages,
+        *,
+        session: str | None = None,
+        speaker: Trust | str = Trust.USER,
+        now: bool = True,
     ) -> Memories:
         """Store conversation turns, each exactly once, no matter how often they are passed.
 
@@ -443,6 +448,8 @@ class MemoryManager(Part):
             session: Name of the conversation; any string.
             speaker: Trust class of the turns with the role ``user``. Use ``agent`` if another agent
                 writes them, as in a subagent; they are then not presented as the user's.
+            now: Whether the turns from the user's last message on are being said now; False if all
+                were said before, so that one that was forgotten since is not stored again.
 
         Returns:
             The memories, in order: one per turn, several for a long turn, and none for a blank or
@@ -451,7 +458,7 @@ class MemoryManager(Part):
         Raises:
             SecretFound: As for ``add``.
         """
-        return conversation.keep(self._view, messages, session=session, speaker=speaker)
+        return conversation.keep(self._view, messages, session=session, speaker=speaker, now=now)
 
     def recall(
         self,

@@ -164,8 +164,8 @@ Namespace = Annotated[
     str | None,
     option(
         "--namespace",
-        "Namespace to use: one or more labels joined with '/'. Default: default; through a service, "
-        "the token's.",
+        "Namespace to use: one or more labels joined with '/'. Default: default, "
+        "or that of the token.",
         envvar="MEMENTO_NAMESPACE",
         metavar="LABELS",
     ),

@@ -99,11 +99,16 @@ class outlived:  # noqa: N801 - used as a function, as ``contextlib.suppress``
 
 
 def keep(
-    view: View, messages: Messages, *, session: str | None = None, speaker: Trust | str = Trust.USER
+    view: View,
+    messages: Messages,
+    *,
+    session: str | None = None,
+    speaker: Trust | str = Trust.USER,
+    now: bool = True,
 ) -> Memories:
     """Implement ``MemoryManager.keep``."""
     said = placed(turns_of(messages), _session(session), member(Trust, "speaker", speaker))
-    return Memories(keeping.keep(view, keeping.said_anew(view, said)))
+    return Memories(keeping.keep(view, keeping.said_anew(view, said, now=check_flag("now", now))))
 
 
 def recall(
