@@ -47,7 +47,7 @@ from memento_crewai._records import (
     to_session,
     to_tags,
 )
-from memento_crewai._storage import MementoStorage, active, warn
+from memento_crewai._storage import MementoStorage, active, warn, with_pieces
 from memento_crewai._strict import ORIGIN, unswallowed
 
 logger = logging.getLogger("memento.crewai")
@@ -272,7 +272,8 @@ class MementoCrewMemory(Memory):
     ) -> MemoryRecord:
         """Change a record; its earlier version stays in the store's history.
 
-        If the record is a piece of a long text, only this piece is changed.
+        If the record is a piece of a long text, new content replaces the whole text, and other
+        changes concern all its pieces.
 
         Args:
             record_id: Id of the record.
@@ -298,9 +299,9 @@ class MementoCrewMemory(Memory):
             raise NotFound(record_id)
         if self.read_only:
             return to_record(stored)
+        piece = piece_of(stored)
         if metadata is not None:
             private = PRIVATE in stored.metadata
-            piece = piece_of(stored)
             kept = marked(metadata, stored.session, private=private, piece=piece)
         wanted = {
             "text": mended(content),
@@ -310,7 +311,15 @@ class MementoCrewMemory(Memory):
             "importance": importance,
         }
         given = {name: value for name, value in wanted.items() if value is not None}
-        return to_record(self.manager.update(stored.id, **given, source=Trust.AGENT))
+        changed = self.manager.update(stored.id, **given, source=Trust.AGENT)
+        others = set() if piece is None else {*(with_pieces(self.manager, [stored.id]) or ())}
+        others -= {stored.id}
+        if others and content is not None:
+            self.manager.forget_many(ids=[*others])
+        else:
+            for one in others:
+                self.manager.update(one, **given, source=Trust.AGENT)
+        return to_record(changed)
 
     def forget(
         self,

@@ -155,19 +155,20 @@ def to_match(hit: Hit) -> MemoryMatch:
     )
 
 
-def to_draft(record: MemoryRecord) -> Draft:
-    """Convert CrewAI's record to an item for ``add_many``."""
-    return Draft(
-        id=to_id(record.id),
-        text=mended(record.content),
-        scope=to_scope(record.scope),
-        tags=to_tags(record.categories),
-        metadata=marked(record.metadata, record.source, private=record.private),
-        importance=record.importance,
-        session=to_session(record.source),
-        source=Trust.AGENT,
-        occurred_at=aware(record.created_at),
-    )
+def to_drafts(record: MemoryRecord, config: Config) -> Iterator[Draft]:
+    """Convert CrewAI's record to items for ``add_many``: several if it is too long for one."""
+    for number, (text, piece) in enumerate(fitting([record.content], config), start=1):
+        yield Draft(
+            id=to_id(record.id if number == 1 else f"{record.id} {number}"),
+            text=text,
+            scope=to_scope(record.scope),
+            tags=to_tags(record.categories),
+            metadata=marked(record.metadata, record.source, private=record.private, piece=piece),
+            importance=record.importance,
+            session=to_session(record.source),
+            source=Trust.AGENT,
+            occurred_at=aware(record.created_at),
+        )
 
 
 def is_private(memory: Memory) -> bool:

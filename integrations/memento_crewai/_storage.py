@@ -30,7 +30,7 @@ from memento_crewai._records import (
     mended,
     naive,
     piece_of,
-    to_draft,
+    to_drafts,
     to_id,
     to_record,
     to_scope,
@@ -85,13 +85,19 @@ class MementoStorage:
     def save(self, records: list[Record]) -> None:
         """Store records in one transaction; they are on disk when this returns.
 
-        A record with an existing id replaces that record, even if it was deleted.
+        A record with an existing id replaces that record, even if it was deleted. One that is too
+        long for a memory is stored in pieces, each of them a record.
 
         Raises:
             InvalidInput: If a record cannot be accepted; none was stored.
             StoreError: If they could not be written.
         """
-        self.manager.add_many([to_draft(record) for record in records], replace=True)
+        config = self.manager.store.config
+        drafts = [draft for record in records for draft in to_drafts(record, config)]
+        before = with_pieces(self.manager, [record.id for record in records]) or []
+        self.manager.add_many(drafts, replace=True)
+        if left := [*{*before} - {draft.id for draft in drafts}]:
+            self.manager.forget_many(ids=left)
 
     def search(
         self,

@@ -89,7 +89,8 @@ class MementoVectorStore(VectorStore):
             texts: The texts; none may be empty.
             metadatas: A JSON object for each text.
             ids: An id for each text, or None to generate it.
-            kwargs: Not used; must be empty.
+            kwargs: Only ``batch_size``, which LangChain's indexing passes; one transaction stores
+                all texts anyway.
 
         Returns:
             The ids, in order; ids of more than 128 characters are shortened.
@@ -99,7 +100,7 @@ class MementoVectorStore(VectorStore):
                 the namespace; nothing was written.
             StoreError: If they could not be written.
         """
-        _refuse(kwargs)
+        _refuse({name: value for name, value in kwargs.items() if name != "batch_size"})
         given = list(texts)
         data = [{}] * len(given) if metadatas is None else metadatas
         named = [_kept(one) if one else uuid4().hex for one in ids or [None] * len(given)]

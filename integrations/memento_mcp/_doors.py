@@ -104,6 +104,10 @@ class Doors:
         trust: Trust | TrustName = "agent",
         bound: bool = False,
     ) -> None:
+        if not callable(memory):
+            from memento.frameworks import check_manager  # noqa: PLC0415 - agents wait for a start
+
+            check_manager(memory)
         self.client = client
         self.scope = parse_scope(scope)
         self._bound = self.scope if bound else ""

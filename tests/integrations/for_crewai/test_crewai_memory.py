@@ -142,6 +142,19 @@ class TestRecords:
         assert all(one.categories == ["money"] for one in records)
         assert lines[2_900] in memory.recall("invoice 2900", limit=1)[0].record.content
 
+    def test_a_long_text_is_changed_whole(self, memory, manager):
+        """New content replaces all its pieces; another scope moves all of them."""
+        text = "\n".join(f"Invoice {n} of the harbour was paid in cash." for n in range(1_700))
+        assert len(text) > manager.store.config.limits.text_chars
+        one = memory.remember(text, scope="/bo")
+        memory.update(one.id, scope="/crew/sales/archive")
+        assert memory.list_records(scope="/bo") == []
+        assert len(memory.list_records(scope="/archive", limit=100)) > 1
+        memory.update(one.id, content="Invoices are paid in cash.")
+        assert [left.content for left in memory.list_records(limit=100)] == [
+            "Invoices are paid in cash."
+        ]
+
     def test_a_long_text_is_forgotten_whole(self, memory, manager):
         """By the id that ``remember`` returned, or that of any piece; no other text goes."""
         text = "\n".join(f"Invoice {n} of the harbour was paid in cash." for n in range(1_700))

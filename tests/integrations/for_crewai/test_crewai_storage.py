@@ -550,3 +550,19 @@ def test_any_text_is_an_id_or_a_category(storage):
     assert storage.delete(record_ids=[name]) == 1
     assert storage.get_record(name) is None
     assert storage.get_record(f"{name}b").content == "coffee"
+
+
+def test_a_long_record_is_stored_in_pieces_beside_the_others(storage):
+    """Nothing of the batch is lost; saved again, deleted or replaced, it is so as a whole."""
+    long = "\n".join(f"Invoice {n} of the harbour was paid in cash." for n in range(1_700))
+    storage.save([record(long, id="long"), record("Zebras are striped", id="short")])
+    kept = [one.content for one in storage.list_records(limit=100)]
+    assert "Zebras are striped" in kept
+    assert "".join(sorted({*kept} - {"Zebras are striped"}, key=long.index)) == long
+    storage.save([record("Invoices are paid in cash.", id="long")])
+    assert {one.content for one in storage.list_records(limit=100)} == {
+        "Zebras are striped", "Invoices are paid in cash.",
+    }  # fmt: skip
+    storage.save([record(long, id="long")])
+    assert storage.delete(record_ids=["long"]) > 1
+    assert [one.content for one in storage.list_records(limit=100)] == ["Zebras are striped"]

@@ -9,7 +9,9 @@ pytest.importorskip("langchain_tests", reason="pip install 'agent-memento[test]'
 pytest.importorskip("langgraph", reason="pip install 'agent-memento[langgraph]'")
 
 import numpy as np
+from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.indexing import InMemoryRecordManager, index
 from langchain_tests.integration_tests import (
     EmbeddingsIntegrationTests,
     VectorStoreIntegrationTests,
@@ -217,3 +219,15 @@ def test_an_address_of_any_length_is_an_id(manager):
     ]
     store.delete([one])
     assert [doc.page_content for doc in store.get_by_ids([one, two])] == ["Ink is blue."]
+
+
+def test_the_indexing_of_langchain_works(tmp_path):
+    """It passes a batch size to every store; the second time nothing is added."""
+    record_manager = InMemoryRecordManager("manuals")
+    record_manager.create_schema()
+    documents = [Document("The printer takes toner 117.", metadata={"source": "a.md"})]
+    how = {"cleanup": "incremental", "source_id_key": "source", "key_encoder": "sha256"}
+    with MemoryManager(tmp_path, embedder=HashEmbedder(64)) as manager:
+        store = MementoVectorStore(manager, scope="manuals")
+        for added in (1, 0):
+            assert index(documents, record_manager, store, **how)["num_added"] == added
