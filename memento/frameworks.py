@@ -21,6 +21,7 @@ from uuid import uuid4
 
 from memento.admit import Redaction
 from memento.aio import settle
+from memento.base.plain import composed
 from memento.base.scopes import parse_namespace, parse_scope
 from memento.check import (
     MAX_TOKENS,
@@ -34,14 +35,18 @@ from memento.check import (
     type_name,
 )
 from memento.conversation import MOST, keep_new, kept_here, mended, outlived, session_of
-from memento.conversation.turns import PIECE, Recalled, Turn, turns_of
+from memento.conversation.keeping import digest_of
+from memento.conversation.turns import PIECE, PlacedTurn, Recalled, Turn, placed, turns_of
 from memento.errors import InvalidInput
 from memento.manager import MemoryManager
 from memento.status import having
-from memento.types import Hit, Memory, Trust
+from memento.types import Hit, Memory, Status, Trust
+from memento.views import view_of
 
 HELD = 1_000
 """Answers held in RAM, one for each message that is being answered."""
+MOST_LISTED = 10_000
+"""Maximum number of memories that a service lists at once."""
 ALL = 1_000_000
 """Maximum number of memories of one transcript that are read."""
 FORMAT, MESSAGE, PLACE = "format", "message", "place"
@@ -266,7 +271,8 @@ class AgentMemory:
         """
         said = turns_of(turns)
         with self.outlived("storing the conversation"):
-            fresh = keep_new(self.manager, said, session=session, speaker=self._speaker, now=now)
+            keep = _keep_new_there if view_of(self.manager).is_remote else keep_new
+            fresh = keep(self.manager, said, session=session, speaker=self._speaker, now=now)
             for one, turn_id in fresh if self._observe and self._speaker is Trust.USER else ():
                 if one.turn.role == "user":
                     self._learn(one.turn.text, session, turn_id)
@@ -323,6 +329,41 @@ class AgentMemory:
         if talk.at is None or talk.at == len(talk.turns) - 1:
             return None
         return self._held.get(talk.name)
+
+
+def _keep_new_there(
+    manager: MemoryManager,
+    turns: Sequence[Turn],
+    *,
+    session: str | None,
+    speaker: Trust,
+    now: bool,
+) -> list[tuple[PlacedTurn, str]]:
+    """Do what ``keep_new`` does in a store of a service, by what it holds before and afterwards.
+
+    A turn that is said again after it was forgotten has another id there, and is not named.
+    """
+    said = placed(turns, None if session is None else composed(session), speaker)
+    config = view_of(manager).config
+    told = {name: part for one in said for name, part in one.told(config).items()}
+    most = min(len(told), MOST_LISTED)
+    held = manager.list(ids=[*told], status=list(Status), limit=most) if told else ()
+    known = {one.id: one for one in held}
+    kept = manager.keep(turns, session=session, speaker=speaker, now=now)
+    words = {(one.role, one.text): one.id for one in kept if not one.reinforced}
+    there, found = {one.id for one in kept}, list[tuple[PlacedTurn, str]]()
+    for one in {one.key: one for one in said}.values():
+        parts = one.told(config)
+        if one.nameless:
+            first = one.drafts(config)[:1]
+            name = words.get((first[0].role, first[0].text)) if first else None
+        elif all(part in known and digest_of(known[part]) == told[part].said for part in parts):
+            name = None
+        else:
+            name = one.piece_id(0)
+        if name in there:
+            found.append((one, str(name)))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -929,7 +929,8 @@ class MemoryManager(Part):
     def restore(self, id: str) -> Memory:  # noqa: A002 - the field's own name
         """Restore a forgotten memory; it becomes superseded if its slot has since been filled.
 
-        An active or quarantined memory is not changed.
+        A memory that had expired comes back without an expiry. An active or quarantined memory is
+        not changed.
 
         Raises:
             InvalidInput: If the memory is superseded rather than forgotten. Use ``slots.revert`` to

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memento.base.plain import composed, worded
 from memento.check import MAX_IDS, check_source
@@ -21,10 +21,7 @@ from memento.ledger.replays import SAID, Kept, Told
 from memento.ledger.rows import Row
 from memento.status import having
 from memento.types import Draft, Memory, Status, Trust
-from memento.views import View, view_of
-
-if TYPE_CHECKING:
-    from memento.manager import MemoryManager
+from memento.views import Part, View, view_of
 
 MOST_PIECES = 1_000
 """Maximum number of surplus pieces of an edited message that are looked up."""
@@ -34,7 +31,7 @@ SHOWN_OR_WAITING = having("current")
 
 
 def keep_new(
-    memory: MemoryManager,
+    memory: Part,
     turns: Iterable[Turn],
     *,
     session: str | None,
@@ -57,47 +54,12 @@ def keep_new(
     """
     view, name = view_of(memory), None if session is None else composed(session)
     said = placed(turns, name, speaker)
-    if view.is_remote:
-        return _new_at_service(memory, said, session, speaker, now=now)
     fresh = _unknown(view, said_anew(view, said, now=now))
     kept: dict[str, str] = {}
     for key, stored_turn in _kept_turns(view, fresh) if fresh else ():
         kept.setdefault(key, stored_turn.id)
     named = ((one, kept.get(one.key)) for one in fresh)
     return [(one, at) for one, at in named if at and (one.nameless or at == one.piece_id(0))]
-
-
-def _new_at_service(
-    memory: MemoryManager,
-    said: Sequence[PlacedTurn],
-    session: str | None,
-    speaker: Trust,
-    *,
-    now: bool,
-) -> list[tuple[PlacedTurn, str]]:
-    """Do what ``keep_new`` does through a service, by what it holds before and afterwards.
-
-    A turn that is said again after it was forgotten has another id there, and is not named.
-    """
-    config = view_of(memory).config
-    told = {name: part for one in said for name, part in one.told(config).items()}
-    held = memory.list(ids=[*told], status=list(Status), limit=MAX_IDS) if told else ()
-    known = {one.id: one for one in held}
-    kept = memory.keep([one.turn for one in said], session=session, speaker=speaker, now=now)
-    words = {(one.role, one.text): one.id for one in kept if not one.reinforced}
-    there, found = {one.id for one in kept}, list[tuple[PlacedTurn, str]]()
-    for one in {one.key: one for one in said}.values():
-        parts = one.told(config)
-        if one.nameless:
-            first = one.drafts(config)[:1]
-            name = words.get((first[0].role, first[0].text)) if first else None
-        elif all(part in known and _said(known[part]) == told[part].said for part in parts):
-            name = None
-        else:
-            name = one.piece_id(0)
-        if name in there:
-            found.append((one, str(name)))
-    return found
 
 
 def said_anew(view: View, said: Sequence[PlacedTurn], *, now: bool = True) -> list[PlacedTurn]:
@@ -274,11 +236,11 @@ def _kept(view: View, drafts: Sequence[Draft]) -> Iterator[Memory]:
             yield _keep_edited(view, draft)
         return
     for draft, memory in zip(drafts, known, strict=True):
-        edited = draft.id is not None and _said(memory) != _said(draft)
+        edited = draft.id is not None and digest_of(memory) != digest_of(draft)
         yield _keep_edited(view, draft) if edited else memory
 
 
-def _said(memory: Draft | Memory) -> str:
+def digest_of(memory: Draft | Memory) -> str:
     """Return the digest of a message's text; ``""`` for a memory that ``keep`` did not write."""
     if isinstance(memory, Memory) and not kept_here(memory):
         return ""
@@ -295,7 +257,7 @@ def _keep_edited(view: View, draft: Draft) -> Memory:
         (kept,) = view.add([draft])
     except IdConflict as conflict:
         kept = view.get(conflict.memory_id)
-    if _said(kept) == _said(draft):
+    if digest_of(kept) == digest_of(draft):
         return kept
     if not _trusted(view, draft):
         return _propose(view, draft, kept)
@@ -318,8 +280,8 @@ def _propose(view: View, draft: Draft, first: Memory) -> Memory:
     approved, last = None, first
     while later := _listed(view, turn_id(last.id, EDIT), list(Status)):
         approved, last = last, later[0]
-    gone = _away(view, {name: Told(_said(draft)) for name in (last.id, turn_id(last.id, EDIT))})
-    if _said(last) == _said(draft) or gone.words:
+    gone = _away(view, {name: Told(digest_of(draft)) for name in (last.id, turn_id(last.id, EDIT))})
+    if digest_of(last) == digest_of(draft) or gone.words:
         return last
     name = last.id
     if last.status in having("found") or last.source != check_source(draft.source):

@@ -330,7 +330,8 @@ def touch(work: Work, docids: Sequence[int], ends: int | None) -> list[Row]:
 def restore(work: Work, memory_id: str) -> Row:
     """Bring a forgotten memory back to its earlier status.
 
-    If another memory fills its slot by now, it comes back superseded by that one. An active or
+    If another memory fills its slot by now, it comes back superseded by that one. If it had
+    expired, it comes back without an expiry. An active or
     quarantined memory is returned as it is. If an import left out the history that records the
     earlier status, an untrusted memory comes back into quarantine.
     """
@@ -343,18 +344,20 @@ def restore(work: Work, memory_id: str) -> Row:
     if row.status != Status.FORGOTTEN:
         return row
     status = trust.status_before(session, row) or _likely_status(row, work.rules.untrusted)
+    over = row.expires_at is not None and row.expires_at <= work.now
+    values = {"status": status} | ({"expires_at": None} if over else {})
     if status in SLOT_HOLDING:
-        return _hold_again(work, row, status, Reason.RESTORED)
-    alter(work, row, {"status": status}, Reason.RESTORED, Event.RESTORED)
+        return _hold_again(work, row, values, Reason.RESTORED)
+    alter(work, row, values, Reason.RESTORED, Event.RESTORED)
     if status not in INDEXED and status in memories.OWED_VECTOR:
         memories.enqueue(session, row, "drop")  # it may have been forgotten without a vector
     slots.fit(work, row)
     return row
 
 
-def _hold_again(work: Work, row: Row, status: str, reason: Reason) -> Row:
+def _hold_again(work: Work, row: Row, values: Mapping[str, Any], reason: Reason) -> Row:
     """Make a memory hold its slot again, unless the slot has a holder that still holds."""
-    alter(work, row, {"status": status}, reason, Event(reason.value), index="embed")
+    alter(work, row, dict(values), reason, Event(reason.value), index="embed")
     planned = slots.is_planned(row, work.now)
 
     def wins(holder: Row | None) -> bool:
@@ -454,12 +457,12 @@ def unarchive(work: Work, memory_id: str) -> Row:
         return row
     if row.status != Status.ARCHIVED:
         raise InvalidInput("id", f"{memory_id!r} is {row.status}, not archived")
-    return _hold_again(work, row, Status.ACTIVE.value, Reason.UNARCHIVED)
+    return _hold_again(work, row, {"status": Status.ACTIVE.value}, Reason.UNARCHIVED)
 
 
 def revived(work: Work, row: Row, kind: Event, source: Trust) -> Row:
     """Bring an archived memory back if the user or the agent used or confirmed it."""
     trusted = source in (Trust.USER, Trust.AGENT)
     if row.status == Status.ARCHIVED and kind in _REVIVING and trusted:
-        return _hold_again(work, row, Status.ACTIVE.value, Reason.UNARCHIVED)
+        return _hold_again(work, row, {"status": Status.ACTIVE.value}, Reason.UNARCHIVED)
     return row

@@ -298,3 +298,12 @@ def test_a_locked_memory_keeps_what_was_typed(memento, editor):
     refused = memento("edit", one)
     assert (refused.status, "the file was kept" in refused.err) == (2, True)
     assert shown(memento, one)["text"] == "the kettle is blue"
+
+
+def test_a_key_restores_what_was_forgotten_last(memento):
+    """Of several forgotten values of a key it is the one that was just hidden."""
+    memento("add", "the code is 1", "--key", "door/code", "--id", "v1")
+    memento("add", "the code is 2", "--key", "door/code", "--id", "v2")
+    memento("undo", "--yes")
+    assert "v1" in memento("forget", "door/code").out
+    assert "v1" in memento("restore", "door/code").out

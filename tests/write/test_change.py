@@ -362,3 +362,15 @@ def test_the_vector_of_a_changed_text_is_replaced(open_memory):
     assert after != before
     found = memory.retrieve("epsilon delta")
     assert found[0].ranks["meaning"] == 1
+
+
+def test_what_had_expired_comes_back_for_good(memory, clock):
+    """It would be restored, and stay hidden; an expiry that is still to come stays."""
+    over = memory.add("the code is 4711", expires_in=60)
+    soon = memory.add("the code is 4712", expires_in=3600)
+    memory.forget(soon.id)
+    clock.advance(timedelta(seconds=90))
+    memory.store.sweep()
+    assert memory.restore(over.id).expires_at is None
+    assert memory.restore(soon.id).expires_at == soon.expires_at
+    assert [one.id for one in memory.list()] == [over.id, soon.id]
