@@ -176,9 +176,9 @@ def attack(folder: Path, *, full: bool, seed: int) -> TrustResult:
         wrong += attacked(folder, source, times)
     return TrustResult(
         name="mass feedback",
-        promise="Verdicts of tools, the web and imports change no answer. A day of an agent's"
-        f" praise moves a memory by at most {MOST_PRAISE} nats, nobody moves one by more than"
-        f" {BOUND:g} or hides it, and verdicts that are taken back leave nothing.",
+        promise="Verdicts by tools, the web and imports change no answer. A day of an agent's"
+        f" praise moves a memory by at most {MOST_PRAISE} nats, nobody can move one by more than"
+        f" {BOUND:g} nats or hide it, and retracted verdicts leave no trace.",
         cases=len(sources) * len(THINGS) * times,
         failures=len(wrong),
         control="a store without caps that trusts everybody as the user",

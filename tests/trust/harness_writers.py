@@ -241,8 +241,8 @@ def no_verb_holds_the_writer(folder: Path, *, full: bool, seed: int) -> TrustRes
         control = too_much_in(held, MANY[False], full=False)
     return TrustResult(
         name="verbs that change many memories",
-        promise=f"No transaction changes more than a bite or looks for secrets; the writer is held "
-        f"for {LONGEST_HELD:g} s at most, and no add takes over {LONGEST:g} s.",
+        promise="No transaction changes more than one batch or searches for secrets; the writer is "
+        f"held for at most {LONGEST_HELD:g} s, and no add takes over {LONGEST:g} s.",
         cases=MANY[full] * len(found),
         failures=len(wrong),
         control="each verb in a single transaction that also searches for secrets",
