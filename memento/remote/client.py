@@ -553,7 +553,12 @@ def _client(url: str, token: str | None, seconds: float) -> httpx.Client:
     headers = {} if not token else {"authorization": f"Bearer {token}"}
     base = "http://localhost" if scheme == "unix" else url
     return httpx.Client(
-        base_url=base, headers=headers, transport=transport, timeout=seconds + 1, trust_env=False
+        base_url=base,
+        headers=headers,
+        transport=transport,
+        timeout=seconds + 1,
+        trust_env=False,  # no proxies; but SSL_CERT_FILE and SSL_CERT_DIR may name authorities
+        verify=httpx.create_ssl_context() if scheme == "https" else True,
     )
 
 
