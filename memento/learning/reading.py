@@ -363,9 +363,11 @@ class Reader:
         asked = [c for c in sentences if c.signal is Signal.FORGET and c.sure]
         if not found.carried:
             message.requests = self._requests(message, asked, earlier)
-        else:  # whoever wrote it: it hides this message and nothing else
+        else:  # the message opens with it, before words of others: it hides itself alone
             message.requests = [
-                _of_itself(message, one.span) for one in asked if asks_not_to_keep(one.span.text)
+                _of_itself(message, one.span)
+                for one in asked
+                if not text[: one.span.start].strip() and asks_not_to_keep(one.span.text)
             ]
         message.feedback = [
             Event.FAULTED if faults(c.span.text) else Event.PRAISED

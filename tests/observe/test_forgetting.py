@@ -226,7 +226,6 @@ def test_everything_of_the_work_at_hand_is_nothing_of_the_user(said, memory):
     "said",
     [
         "Don't save this. My PIN is 4921.",
-        "My PIN is 4921. Please don't store this.",
         "Please don't record this: my salary is 90k.",
     ],
 )
