@@ -155,11 +155,16 @@ def to_match(hit: Hit) -> MemoryMatch:
     )
 
 
+def piece_id(record_id: str, number: int) -> str:
+    """Return the id of a piece of a long record, counted from 1."""
+    return to_id(record_id if number == 1 else f"{record_id} {number}")
+
+
 def to_drafts(record: MemoryRecord, config: Config) -> Iterator[Draft]:
     """Convert CrewAI's record to items for ``add_many``: several if it is too long for one."""
     for number, (text, piece) in enumerate(fitting([record.content], config), start=1):
         yield Draft(
-            id=to_id(record.id if number == 1 else f"{record.id} {number}"),
+            id=piece_id(record.id, number),
             text=text,
             scope=to_scope(record.scope),
             tags=to_tags(record.categories),

@@ -29,6 +29,7 @@ from memento_crewai._records import (
     marked,
     mended,
     naive,
+    piece_id,
     piece_of,
     to_drafts,
     to_id,
@@ -36,6 +37,9 @@ from memento_crewai._records import (
     to_scope,
     to_tags,
 )
+
+MOST_PIECES = 1_000
+"""Maximum number of pieces of a record that a shorter one replaces."""
 
 logger = logging.getLogger("memento.crewai")
 
@@ -94,10 +98,13 @@ class MementoStorage:
         """
         config = self.manager.store.config
         drafts = [draft for record in records for draft in to_drafts(record, config)]
-        before = with_pieces(self.manager, [record.id for record in records]) or []
+        names = [record.id for record in records]
+        before = {*(with_pieces(self.manager, names) or ())}
         self.manager.add_many(drafts, replace=True)
-        if left := [*{*before} - {draft.id for draft in drafts}]:
-            self.manager.forget_many(ids=left)
+        if others := before - {draft.id for draft in drafts}:
+            made = {piece_id(name, at) for name in names for at in range(1, MOST_PIECES)}
+            if left := [*others & made]:  # a piece that was saved itself takes no other along
+                self.manager.forget_many(ids=left)
 
     def search(
         self,

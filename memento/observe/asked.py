@@ -103,7 +103,7 @@ _NOT_THIS = re.compile(
 )
 """Asks not to keep what is said beside it, or after it: "Don't save this." """
 _BARE_ALL = re.compile(
-    rf"{_SOFT}(?:{_YOU})?(?:{_FORGET} (?:\w+ly )?(?:everything|it all|all of it)"
+    rf"{_SOFT}(?:{_YOU})?(?:{_FORGET} (?:\w+ly )?everything"
     rf"|(?:{_FORGET}|{_REMOVE}) (?:all (?:of )?)?(?:your|ur) (?:whole |entire )?memor(?:y|ies))"
     r"(?:,? (?:please|pls|now|right now))*[.!? ]*",
     re.IGNORECASE,

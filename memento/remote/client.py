@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import ssl
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
@@ -18,6 +19,7 @@ from datetime import datetime
 from inspect import Parameter, signature
 from pathlib import Path
 from time import monotonic, sleep
+from types import ModuleType
 from typing import IO, TYPE_CHECKING, Any, Self, cast
 from urllib.parse import quote
 
@@ -558,8 +560,21 @@ def _client(url: str, token: str | None, seconds: float) -> httpx.Client:
         transport=transport,
         timeout=seconds + 1,
         trust_env=False,  # no proxies; but SSL_CERT_FILE and SSL_CERT_DIR may name authorities
-        verify=httpx.create_ssl_context() if scheme == "https" else True,
+        verify=_authorities(httpx) if scheme == "https" else True,
     )
+
+
+def _authorities(httpx: ModuleType) -> ssl.SSLContext:
+    """Return the authorities that may vouch for a service.
+
+    Raises:
+        InvalidInput: If ``SSL_CERT_FILE`` or ``SSL_CERT_DIR`` names none.
+    """
+    try:
+        found: ssl.SSLContext = httpx.create_ssl_context()
+    except OSError as error:  # or not a certificate
+        raise InvalidInput("SSL_CERT_FILE", f"cannot be read: {error}") from error
+    return found
 
 
 class AsyncRemoteMemory(AsyncMemoryManager):

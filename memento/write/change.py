@@ -236,12 +236,16 @@ def check_author(row: Row, author: str, untrusted: Collection[str]) -> None:
         )
 
 
-def forget(work: Work, memory_id: str, author: str = Trust.USER) -> Row:
-    """Hide a memory at once; ``restore`` brings it back. Forgetting twice changes nothing."""
+def forget(work: Work, memory_id: str, author: str = Trust.USER, *, alone: bool = False) -> Row:
+    """Hide a memory at once; ``restore`` brings it back. Forgetting twice changes nothing.
+
+    If it is ``alone``, a value that it would have replaced later goes on; else that was asked to go
+    as well, as all about a subject.
+    """
     row = memories.by_id(work.db, work.ns, memory_id, damaged=True)
     locks.guard([row])
     check_author(row, author, work.rules.untrusted)
-    return _put_away(work, row)
+    return _put_away(work, row) if alone else hide(work, row, Reason.FORGOTTEN)
 
 
 def _put_away(work: Work, row: Row) -> Row:
@@ -256,7 +260,7 @@ def _put_away(work: Work, row: Row) -> Row:
 def forget_turn(work: Work, memory_id: str, author: str) -> list[Row]:
     """Hide a memory, and the later parts of a turn by its first part; the first one comes first."""
     others = parts.later_parts(work.db, work.ns, [memory_id])
-    return [forget(work, one, author) for one in (memory_id, *others.values())]
+    return [forget(work, one, author, alone=True) for one in (memory_id, *others.values())]
 
 
 def restore_turn(work: Work, memory_id: str) -> list[Row]:
@@ -279,7 +283,7 @@ def forget_those(work: Work, docids: Sequence[int], filters: Filters) -> list[Ro
     """Hide the given memories that still match, in order of arrival; see ``forget``."""
     rows = memories.fitting(work.db, work.ns, _not_hidden(filters), docids)
     locks.guard(rows)
-    return [_put_away(work, row) for row in rows]
+    return [hide(work, row, Reason.FORGOTTEN) for row in rows]
 
 
 def _not_hidden(filters: Filters) -> Filters:

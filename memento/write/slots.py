@@ -13,7 +13,7 @@ change              who holds the slot afterwards
 ``approve``         the approved memory, unless it began before the present one: as for ``add``
 ``restore``         the present holder, unless its time is over, or it holds now and the memory is
                     planned for later; ``unarchive`` alike
-``forget``          the value before, if the memory was planned for later; else none
+``forget``          the value before, if the memory alone is meant and planned for later; else none
 ``undo``            the present holder
 ``revert``          a copy of the value before, which begins now
 ``promote``         the memory that moved to the wider scope

@@ -96,6 +96,8 @@ def test_relations_of_mem0_are_read(file):
     relation = {"source": "ada", "relationship": "lives_in", "destination": "porto"}
     path = file("mem0.json", {"results": [MEM0], "relations": [relation]})
     assert [one.text for one in read(path)] == ["Drinks green tea", "ada lives in porto"]
+    path = file("mem0.json", {"results": [MEM0], "relations": [{**relation, "user_id": "bob"}]})
+    assert "several users (ada and bob)" in problem(path)
 
 
 @pytest.mark.parametrize("form", ["memory.jsonl", "memory.json", "graph.json"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from memento import Config, MemoryManager
@@ -424,3 +426,12 @@ REQUESTS = """
 def test_a_wish_that_nothing_is_forgotten_is_no_request(said, asks):
     """In any language, whatever stands between the verb and its "not"."""
     assert any(one.signal is Signal.FORGET and one.sure for one in find(said).candidates) is asks
+
+
+def test_what_is_asked_to_go_brings_no_earlier_value_back(memory):
+    """A plan in the slot goes, and what it would have replaced stays hidden with it."""
+    soon = memory.store.clock() + timedelta(days=30)
+    memory.add("I live in Porto.", key="user/home")
+    memory.add("I will live in Rome.", key="user/home", occurred_at=soon)
+    memory.forget_many(key="user/home")
+    assert told(memory) == set()

@@ -85,3 +85,6 @@ def test_the_authority_is_named_by_the_environment(address, certificate, monkeyp
     assert "CERTIFICATE_VERIFY_FAILED" in str(refused)
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
     assert "CERTIFICATE_VERIFY_FAILED" not in str(told(address))
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0].with_name("missing.pem")))
+    with pytest.raises(MementoError, match="SSL_CERT_FILE"):
+        connect(address, token="t")  # noqa: S106 - no password

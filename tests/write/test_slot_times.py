@@ -213,7 +213,7 @@ def test_no_history_lets_two_values_hold_at_once(open_memory, tmp_path_factory, 
     memory.close()
 
 
-@pytest.mark.parametrize("how", ["forget", "forget_many", "expire"])
+@pytest.mark.parametrize("how", ["forget", "expire"])
 def test_a_plan_that_was_given_up_leaves_the_value_before_it(how, memory, clock):
     """What holds now goes on; undoing it, or a restore, plans again."""
     now = clock()
@@ -223,8 +223,6 @@ def test_a_plan_that_was_given_up_leaves_the_value_before_it(how, memory, clock)
     if how == "expire":
         clock.advance(3 * DAY)
         memory.store.sweep()
-    elif how == "forget_many":
-        memory.forget_many(ids=[plan.id])
     else:
         memory.forget(plan.id)
     assert [one.text for one in memory.list()] == ["value of -1"]

@@ -51,9 +51,8 @@ def read_mem0(item: Item, how: How) -> Iterator[Draft]:
             how.note("memories of other users were left out")
             continue
         users |= {user: None} if user else {}
-        if how.me is None and len(users) > 1:
-            several = " and ".join(users)
-            raise InvalidInput("me", f"it has memories of several users ({several}); name one")
+        if how.me is None:
+            _check_one(users)
         if text:
             names = ("user_id", "agent_id", "run_id", "categories", "metadata")
             own_id = word(one.get("id")) or word(one.get("hash")) or text
@@ -63,11 +62,21 @@ def read_mem0(item: Item, how: How) -> Iterator[Draft]:
             yield _fact(text, "mem0", own_id, more, occurred_at=at)
     for _, value in values(item, "relations") if "relations" in item.head.first else ():
         one = fields(value)
-        if how.me is None or not one.get("user_id") or how.is_me(one.get("user_id")):
+        user = word(one.get("user_id"))
+        if user and how.me is None:
+            _check_one({**users, user: None})
+        if how.me is None or not user or how.is_me(user):
             ends = [word(one.get("source")), word(one.get("target") or one.get("destination"))]
             text = " ".join([ends[0], word(one.get("relationship")).replace("_", " "), ends[1]])
             if all(ends):
                 yield _fact(text, "mem0", text, {LINKS: ends})
+
+
+def _check_one(users: Mapping[str, None]) -> None:
+    """Refuse memories of several users: a namespace is of one."""
+    if len(users) > 1:
+        several = " and ".join(users)
+        raise InvalidInput("me", f"it has memories of several users ({several}); name one")
 
 
 def is_server_memory(head: Head) -> bool:

@@ -559,7 +559,10 @@ def test_a_long_record_is_stored_in_pieces_beside_the_others(storage):
     kept = [one.content for one in storage.list_records(limit=100)]
     assert "Zebras are striped" in kept
     assert "".join(sorted({*kept} - {"Zebras are striped"}, key=long.index)) == long
+    storage.save([record("Invoice 900 was paid late.", id="long 2")])
+    assert len(storage.list_records(limit=100)) == len(kept)
     storage.save([record("Invoices are paid in cash.", id="long")])
+    storage.delete(record_ids=["long 2"])
     assert {one.content for one in storage.list_records(limit=100)} == {
         "Zebras are striped", "Invoices are paid in cash.",
     }  # fmt: skip
