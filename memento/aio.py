@@ -182,7 +182,7 @@ async def _left(leave: Callable[..., object], *args: object) -> None:
         except asyncio.CancelledError as error:
             cancelled = error
     if cancelled is not None:
-        raise cancelled
+        raise cancelled from leaving.exception()
     leaving.result()
 
 

@@ -346,9 +346,12 @@ def _keep_new_there(
     said = placed(turns, None if session is None else composed(session), speaker)
     config = view_of(manager).config
     told = {name: part for one in said for name, part in one.told(config).items()}
-    most = min(len(told), MOST_LISTED)
-    held = manager.list(ids=[*told], status=list(Status), limit=most) if told else ()
-    known = {one.id: one for one in held}
+    ids, every = [*told], list(Status)
+    known = {
+        one.id: one
+        for at in range(0, len(ids), MOST_LISTED)
+        for one in manager.list(ids=ids[at : at + MOST_LISTED], status=every, limit=MOST_LISTED)
+    }
     kept = manager.keep(turns, session=session, speaker=speaker, now=now)
     words = {(one.role, one.text): one.id for one in kept if not one.reinforced}
     there, found = {one.id for one in kept}, list[tuple[PlacedTurn, str]]()
