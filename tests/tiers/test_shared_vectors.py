@@ -124,8 +124,28 @@ def test_a_claim_is_of_one_machine_until_it_ends(machine):
         assert mine == [*range(6)]
 
 
+def test_a_claim_of_a_machine_that_died_ends(machine, monkeypatch):
+    """It is free after its lease, and what the dead one would do late takes it from nobody."""
+    one, other = machine("one")._engine.ledger, machine("other")._engine.ledger
+    monkeypatch.setattr("memento.ledger.pg.store.LEASE_SECONDS", 0.2)
+    end = time.monotonic() + 60
+    with one.claimed(["a", "b"]) as frozen:
+        assert frozen == ["a", "b"]
+        monkeypatch.setattr("memento.ledger.pg.store.LEASE_SECONDS", 60.0)
+        while True:
+            with other.claimed(["b"]) as taken:
+                if taken:
+                    break
+            assert time.monotonic() < end
+        late = other.claimed(["b"])
+        assert late.__enter__() == ["b"]
+    with one.claimed(["a", "b"]) as mine:
+        assert mine == ["a"]
+    late.__exit__(None, None, None)
+
+
 def test_a_claim_keeps_nothing_that_is_erased(address):
-    """It holds no snapshot, for which the server would keep the rows that are deleted meanwhile."""
+    """It holds no connection and no snapshot, for which the server would keep what is deleted."""
     query = (
         "SELECT count(*), count(backend_xmin) FROM pg_stat_activity"
         " WHERE state = 'idle in transaction'"
@@ -136,7 +156,7 @@ def test_a_claim_keeps_nothing_that_is_erased(address):
             with ledger.claimed(["tidy"]) as mine:
                 assert (mine, ledger.read(lambda s: s.execute(query).fetchone())) == (
                     ["tidy"],
-                    (1, 0),
+                    (0, 0),
                 )
     finally:
         ledger.close()

@@ -152,7 +152,10 @@ it; and the indexed text of each row, by which it is removed again."""
 _OWN = (
     "CREATE TABLE written (slot integer PRIMARY KEY, n bigint NOT NULL) WITH (fillfactor = 50)",
     "INSERT INTO written SELECT slot, 0 FROM generate_series(0, 63) AS slot",
+    "CREATE UNLOGGED TABLE work (name text PRIMARY KEY, holder text, until timestamptz NOT NULL)",
+    "ALTER TABLE work ENABLE ROW LEVEL SECURITY",  # a reader of one namespace sees no row
 )
+"""``written`` counts commits, ``work`` holds the claims of ``PgLedger.claimed``."""
 
 
 IS_FREE = """SELECT rolsuper OR rolbypassrls OR EXISTS (SELECT 1 FROM pg_class
@@ -166,7 +169,7 @@ OWNERS = """SELECT relname, (SELECT attname FROM pg_attribute WHERE attrelid = t
         ORDER BY (attname = 'ns') = (relname = 'memories'), attnum LIMIT 1),
     EXISTS (SELECT 1 FROM pg_policy WHERE polrelid = tab.oid AND polname = $1)
     FROM pg_class AS tab WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
-    AND relname NOT IN ('meta', 'embedders', 'written')"""
+    AND relname NOT IN ('meta', 'embedders', 'written', 'work')"""
 """Query of each table with memories, the column that says whose a row is, and whether a role sees
 only one namespace of it."""
 SEES = "set_config('memento.ns', '{}', true)"

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from uuid import uuid4
 
 import psycopg
 from psycopg import errors, sql
@@ -22,6 +23,7 @@ from memento.errors import (
     InvalidInput,
     StoreBusy,
     StoreClosed,
+    StoreError,
     StoreFromTheFuture,
     StoreUnusable,
 )
@@ -49,14 +51,19 @@ OLDEST_SERVER = 15
 LONGEST_SCHEMA = 50
 """Bytes; PostgreSQL cuts names off at 63, and memento appends to this one."""
 
-_WRITTEN = "SELECT sum(n)::bigint FROM {}.written"
+_WRITTEN = "SELECT sum(n)::bigint FROM {0}.written"
 _BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-_HOLD_CLAIM = "SET LOCAL idle_in_transaction_session_timeout = '5min'"
-"""So that a machine that is frozen does not keep its claims. It follows the claim, and ends its
-query, whose snapshot would otherwise keep ``VACUUM`` from what is erased in the meantime."""
+LEASE_SECONDS = 30.0
+"""Seconds after which the claim of a process that died is free again."""
 _CLAIM = (
-    "SELECT name FROM unnest($1::text[]) AS name"
-    " WHERE pg_try_advisory_xact_lock(hashtextextended($2 || ' ' || name, 0))"
+    "INSERT INTO {0}.work AS held SELECT name, $2, clock_timestamp() + $3 * interval '1 second'"
+    " FROM unnest($1::text[]) AS name ORDER BY name"
+    " ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until"
+    " WHERE held.until < clock_timestamp() RETURNING name"
+)
+_RELEASE = (
+    "DELETE FROM {0}.work WHERE name IN (SELECT name FROM {0}.work"
+    " WHERE holder = $1 OR until < clock_timestamp() FOR UPDATE SKIP LOCKED)"
 )
 _HIDE_ERASED = "SET LOCAL search_path = {}, {}, pg_catalog"
 _VIEW = (
@@ -102,8 +109,7 @@ class PgLedger:
         self.read_only = False
         self._named = sql.Identifier(self._schema).as_string()
         self._home = at_home(self._schema)
-        self._written = _WRITTEN.format(self._named)
-        self._state = f"SELECT ({UNDER_WAY}), ({self._written})"
+        self._state = f"SELECT ({UNDER_WAY}), ({_WRITTEN.format(self._named)})"
         self._renew()
         self._namespaces: dict[tuple[str, ...], int] = {}
         self._step_down = ""
@@ -169,20 +175,14 @@ class PgLedger:
 
     @contextmanager
     def claimed(self, names: Iterable[object]) -> Iterator[Collection[object]]:
-        self._check_open()
         asked = {str(name): name for name in names}
+        holder = uuid4().hex
+        held = {name for (name,) in self._at_once(_CLAIM, [*asked], holder, LEASE_SECONDS)}
         try:
-            with self._lend() as connection:
-                connection.execute("BEGIN")
-                found = connection.execute(_CLAIM, ([*asked], self._schema)).fetchall()
-                connection.execute(_HOLD_CLAIM)
-                try:
-                    yield [asked[name] for (name,) in found]
-                finally:
-                    with suppress(psycopg.Error):  # a claim that is lost is nobody's any more
-                        connection.rollback()
-        except Error as error:
-            raise explain(self.shown, error) from error
+            yield [name for text, name in asked.items() if text in held]
+        finally:
+            with suppress(StoreError):  # then it ends with its lease
+                self._at_once(_RELEASE, holder)
 
     def check_present(self) -> None:
         self._check_open()
@@ -211,12 +211,18 @@ class PgLedger:
         inner: PgTransaction | None = getattr(self._local, "session", None)
         if inner is not None:
             return 0, inner.written
+        ((count,),) = self._at_once(_WRITTEN)
+        return 0, int(count)
+
+    def _at_once(self, statement: str, *parameters: object) -> list[tuple[Any, ...]]:
+        """Run a statement in a transaction of its own; ``{0}`` in it is the schema."""
+        self._check_open()
         try:
             with self._lend() as connection:
-                (count,) = connection.execute(self._written).fetchone() or (0,)
+                answer = connection.execute(statement.format(self._named), parameters)
+                return answer.fetchall() if answer.description else []
         except Error as error:
             raise explain(self.shown, error) from error
-        return 0, int(count)
 
     @property
     def library(self) -> tuple[str, str]:

@@ -14,7 +14,7 @@ psycopg = pytest.importorskip("psycopg")
 
 TABLES = (
     "SELECT relname FROM pg_class WHERE relnamespace = 'memento'::regnamespace AND relkind = 'r'"
-    " AND relname NOT IN ('meta', 'embedders', 'written')"
+    " AND relname NOT IN ('meta', 'embedders', 'written', 'work')"
 )
 
 
@@ -50,7 +50,12 @@ def test_every_table_has_the_fence(address):
     with psycopg.connect(plain, autocommit=True) as connection:
         connection.execute("CREATE TABLE memento.later (ns bigint)")
         try:
-            open_ledger(address).close()
+            ledger = open_ledger(address)
+            with ledger.claimed(["a text of another namespace"]):
+                connection.execute("SET ROLE reader")
+                assert connection.execute("SELECT * FROM memento.work").fetchall() == []
+                connection.execute("RESET ROLE")
+            ledger.close()
             tables = {name for (name,) in connection.execute(TABLES)}
             fenced = connection.execute("SELECT tablename FROM pg_policies").fetchall()
             assert tables == {name for (name,) in fenced}
