@@ -14,6 +14,10 @@ and the tests in ``tests/conformance/ledger`` hold each engine to the promises. 
 5. ``Words.postings`` gives the newest rows, ascending and of one moment, for each expression.
 6. If the connection is lost while a transaction commits, the engine asks whether it did; it never
    writes a second time.
+
+In return, a thread asks for one connection at a time, because there may be few: a job calls neither
+``write`` nor a ``read`` that does not share its snapshot, and a lock that a job takes is only ever
+taken within one.
 """
 
 from __future__ import annotations
@@ -325,8 +329,10 @@ class Ledger(Protocol):
     def claimed(self, names: Iterable[object]) -> AbstractContextManager[Collection[object]]:
         """Claim pieces of work during a block, so that no other machine does the same.
 
-        Yields those that no other process has claimed. Nobody waits, and the claims of a process
-        that dies end with it. Processes that share a file have other means: there it yields all.
+        Yields those that no other process has claimed. Nobody waits. On a server a claim lasts 30
+        seconds at most, so that one of a process that died ends: what takes longer may be done
+        twice, which must be harmless. Processes that share a file have other means: there it
+        yields all.
         """
 
     def check_present(self) -> None:

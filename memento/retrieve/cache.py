@@ -48,7 +48,8 @@ class Held:
         rev: Newest revision that is known.
         whole: Whether all its rows could be read.
         filed: Revision of the outline that was read or written last; 0 for none.
-        lock: Held by the thread that brings it up to date.
+        lock: Held by the thread that brings it up to date, which has a connection.
+        filing: Held by the thread that writes its vector file, before it reads anything.
         counted: Its bytes as last counted.
         open: Rows that a query without filters may find; None before the first such query.
         strengths: The sums of its events.
@@ -66,6 +67,7 @@ class Held:
     whole: bool = True
     filed: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
+    filing: threading.Lock = field(default_factory=threading.Lock)
     counted: int = 0
     open: Open | None = None
     words: Vocabulary = field(default_factory=Vocabulary)

@@ -11,7 +11,6 @@ import json
 import logging
 from hashlib import sha256
 from pathlib import Path
-from secrets import token_hex
 from sys import byteorder
 from typing import Any, NamedTuple
 
@@ -50,8 +49,15 @@ class Outline(NamedTuple):
     rev: int
 
 
+class Content(NamedTuple):
+    """The number of rows of a file, and its parts after the head."""
+
+    rows: int
+    parts: list[bytes]
+
+
 class Outlines:
-    """The outlines of the namespaces of a store. The caller holds the lock of the namespace.
+    """The outlines of the namespaces of a store.
 
     Args:
         ledger: The store.
@@ -72,18 +78,17 @@ class Outlines:
             log.debug("namespace %s has no outline: %s", ns, error)
             return None
 
-    def save(self, ns: int, roster: Roster, rev: int) -> bool:
+    def save(self, ns: int, content: Content, rev: int) -> bool:
         """Write the rows of a namespace as of a revision; tell whether that was possible."""
 
         def job(folder: int) -> bool:
             facts = self._ledger.read(lambda c: vectors.facts(c, KIND, ns))
             if facts.erased > rev:
                 return False  # the rows were read before the erasure
-            n, parts = parts_of(roster)
-            about = {"rev": rev, "rows": n, "mark": token_hex(8)}
-            head = {**expected(ns, facts.erased), **about}
-            name_it = self._filing.naming(ns, facts.erased)
-            derived.write_file(folder, f"{ns}.{KIND}", head, parts, name_it)
+            head = {**expected(ns, facts.erased), "rev": rev, "rows": content.rows}
+            with derived.drafted(folder, f"{ns}.{KIND}") as draft:
+                draft.fill(head, content.parts)
+                draft.name(self._filing.naming(ns, facts.erased))
             return True
 
         return self._filing.write(ns, job)
@@ -106,17 +111,17 @@ def tables() -> str:
     return sha256(said.encode()).hexdigest()[:16]
 
 
-def parts_of(roster: Roster) -> tuple[int, list[bytes | memoryview]]:
-    """Return the number of rows of a roster and the content of its file."""
+def content_of(roster: Roster) -> Content:
+    """Return the content of a file, a copy of the rows."""
     state = roster.state()
     columns, names = dict(state.columns), {}
     for column in INTERNED:
         columns[column], names[column] = _compact(columns[column], state.names[column])
     said = json.dumps({"names": names, "heard": state.heard, "unheard": state.unheard})
     spelt = said.encode(errors="surrogatepass")
-    parts: list[bytes | memoryview] = [len(spelt).to_bytes(8, byteorder), spelt]
-    parts += [np.ascontiguousarray(columns[name]).data.cast("B") for name in COLUMNS]
-    return state.n, parts
+    parts = [len(spelt).to_bytes(8, byteorder), spelt]
+    parts += [columns[name].tobytes() for name in COLUMNS]
+    return Content(state.n, parts)
 
 
 def _compact(codes: NDArray[np.int32], names: list[str]) -> tuple[NDArray[np.int32], list[str]]:

@@ -25,6 +25,7 @@ from memento.errors import (
     EmbedderError,
     EmbeddingMismatch,
     InvalidInput,
+    MementoError,
     MissingExtra,
     RerankerError,
     TierUnavailable,
@@ -44,7 +45,7 @@ from memento.retrieve.cache import Followed, Held, Kept
 from memento.retrieve.columns import ERASED, Mask, Roster, RosterRow, RosterView, having_trait
 from memento.retrieve.context import Look, Rerank
 from memento.retrieve.ledger_source import Docids, LedgerSource, Postings, State
-from memento.retrieve.outline import Outlines, is_due
+from memento.retrieve.outline import Outlines, content_of, is_due
 from memento.retrieve.request import Request
 from memento.retrieve.standings import Links
 from memento.retrieve.usage_boost import Life
@@ -215,6 +216,7 @@ class Searcher:
         ns = self._ledger.find_namespace(labels)
         if ns is None:
             return Retrieval("")
+        self.prepare(ns)
         source = self._source(labels, ns)
         model, missing = self._embedding.known_model(source.moment), self._owing(source)
         if model is None:
@@ -237,6 +239,7 @@ class Searcher:
             most: Maximum number.
             now: Microseconds; what has expired is no note.
         """
+        self.prepare(ns)
         labels = self._ledger.read(lambda c: namespaces.labels_of(c, ns), space=ns)
         source = self._source(labels, ns)
         model = None if self._embedding is None else self._embedding.known_model(source.moment)
@@ -270,13 +273,31 @@ class Searcher:
             if not held.whole or not is_due(held.rev, held.filed):
                 continue
             with held.lock:
-                if held.whole and self._outlines.save(ns, held.roster, held.rev):
-                    held.filed = held.rev
+                content, rev = content_of(held.roster), held.rev
+                is_whole = held.whole
+            if is_whole and self._outlines.save(ns, content, rev):
+                held.filed = rev
 
     def _source(
         self, labels: tuple[str, ...], ns: int, shown: tuple[str, ...] = ()
     ) -> LedgerSource:
         return LedgerSource(self._ledger, ns, labels, self._tail, self._postings, shown)
+
+    def prepare(self, ns: int) -> None:
+        """Write the vector file of a namespace if it is due; call it before a question reads.
+
+        Whoever writes needs a connection, and those of other questions may wait for the namespace.
+        """
+        held = self._kept.hold((ns, ()))
+        if self._embedding is None or not self._by_vector.may_be_due(held):
+            return
+        with held.filing:
+            try:
+                model = self._embedding.known_model(self._ledger.moment())
+            except MementoError:  # the question says so
+                return
+            if model is not None:
+                self._by_vector.file(ns, held, model)
 
     def _owing(self, source: LedgerSource) -> dict[str, str]:
         """Return an entry for ``missing`` if memories are not embedded yet.
@@ -436,14 +457,20 @@ class Searcher:
         Returns:
             The namespace; the rows that pass the filters; the search by vector, or None.
         """
+        # A transaction waits for the lock, never its holder for a connection, of which there are
+        # only so many.
+        follow = partial(self._follow_in, source, filters, model, exact=exact)
+        return self._ledger.gathered(follow, space=source.ns)
+
+    def _follow_in(
+        self, source: LedgerSource, filters: Filters, model: int | None, *, exact: bool
+    ) -> tuple[RosterView, Mask, Nearest | None]:
         narrow, docids, hidden = filters.narrow, None, None
         if narrow:
             docids = source.matching(filters) if needs_ledger(filters) else None
             hidden = source.hidden(filters)
         held = self._kept.hold((source.ns, source.shown))
         with held.lock:
-            if model is not None:
-                self._by_vector.file(source.ns, held, model)
             source.state, source.linked = self._followed(source, held, model)
             source.known, source.strengths = held.words, held.strengths
             snap = held.snap

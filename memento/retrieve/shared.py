@@ -40,6 +40,8 @@ def answer(
     if ns is None:
         return Retrieval(request.query, took={"total": time.perf_counter() - began})
     place = ns, labels
+    if request.query.strip():
+        searcher.prepare(ns)
     return ledger.gathered(
         lambda: _answer(ledger, searcher, place, request, shared=shared), space=ns
     )

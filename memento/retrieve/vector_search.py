@@ -96,7 +96,9 @@ def who_answers(
 
 
 class VectorSearch:
-    """Loads the vectors of namespaces and searches them. The caller holds their locks.
+    """Loads the vectors of namespaces and searches them.
+
+    The caller of ``follow`` and ``search`` holds the lock of the namespace.
 
     Args:
         ledger: The store.
@@ -122,9 +124,24 @@ class VectorSearch:
         table = None if held.vectors is None else held.vectors.table
         return held.vectors is not None and (table is None or table.mark not in self._damaged)
 
+    def may_be_due(self, held: Held) -> bool:
+        """Return whether the file of a namespace may have to be written before a question."""
+        found = held.vectors
+        return found is None or not self.is_at_hand(held) or _has_long_tail(found)
+
     def file(self, ns: int, held: Held, model: int) -> None:
-        """Write the file of a large namespace before its vectors are read, if there is none."""
-        if held.shown or self.is_at_hand(held) or self._embedding is None:
+        """Write the file of a large namespace if there is none, or add its tail if that is long.
+
+        The caller holds ``held.filing``, and neither its lock nor a connection.
+        """
+        with held.lock:
+            found, docids = held.vectors, held.snap.docid
+        if found is not None and self.is_at_hand(held):
+            if _has_long_tail(found) and self._settle(ns, found, docids):
+                with held.lock:
+                    held.vectors = None  # the question reopens the file
+            return
+        if self._embedding is None:
             return
         dim = self._embedding.dim
 
@@ -191,8 +208,6 @@ class VectorSearch:
         found = held.vectors
         if found is None or not found.embedded:
             return None
-        if not held.shown:
-            self._settle(ns, held, snap)
         lacking = np.zeros(0, np.intp)
 
         def chroma() -> tuple[LongState, int]:
@@ -238,24 +253,19 @@ class VectorSearch:
     def _note_damage(self, table: Table) -> None:
         self._damaged.add(table.mark)
 
-    def _settle(self, ns: int, held: Held, snap: RosterView) -> None:
-        """Write the tail to the file if it is long; the next query reopens the file."""
-        found = held.vectors
-        assert found is not None  # noqa: S101 - see search
+    def _settle(self, ns: int, found: Vectors, docids: Docids) -> bool:
+        """Write the tail to the file; return whether that was possible."""
         tail, table, model = len(found.tail), found.table, found.source[0]
-        if tail < min(max(TAIL, found.filed // _SHARE), 4 * TAIL):
-            return
 
         def job(folder: int) -> bool:
             if table is None or (found.filed + tail - found.embedded) * _AGAIN > found.filed + tail:
                 return self._write_all(folder, ns, model, found.dim)
             if derived.head_of(folder, f"{ns}.{KIND}").get("mark") == table.mark:
                 name_it = self._filing.naming(ns, found.source[1])
-                mapped.append(folder, table, *found.live_tail(snap.docid), found.stamp, name_it)
+                mapped.append(folder, table, *found.live_tail(docids), found.stamp, name_it)
             return True  # else another process was faster
 
-        if self._filing.write(ns, job):
-            held.vectors = None
+        return self._filing.write(ns, job)
 
     def _write_all(self, folder: int, ns: int, model: int, dim: int) -> bool:
         """Write the file of a namespace."""
@@ -264,14 +274,21 @@ class VectorSearch:
         if disk.f_bavail * disk.f_frsize < _ROOM * mapped.size_of(count, dim):
             raise Unusable("too little room on the disk")
 
-        def job(connection: Transaction) -> None:
-            facts = vectors.facts(connection, KIND, ns)
-            bites = _arrays(vectors.since(connection, ns, model, 0), dim)
-            name_it = self._filing.naming(ns, facts.erased)
-            mapped.write_all(folder, ns, facts, bites, name_it, model=model, dim=dim)
+        with derived.drafted(folder, f"{ns}.{KIND}") as draft:
 
-        self._ledger.read(job, space=ns)
+            def job(connection: Transaction) -> int:
+                facts = vectors.facts(connection, KIND, ns)
+                bites = _arrays(vectors.since(connection, ns, model, 0), dim)
+                mapped.fill(draft, ns, facts, bites, model=model, dim=dim)
+                return facts.erased
+
+            erased = self._ledger.read(job, space=ns)
+            draft.name(self._filing.naming(ns, erased))
         return True
+
+
+def _has_long_tail(found: Vectors) -> bool:
+    return len(found.tail) >= min(max(TAIL, found.filed // _SHARE), 4 * TAIL)
 
 
 def _of_members(

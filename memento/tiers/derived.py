@@ -140,26 +140,21 @@ def compare(head: Mapping[str, Any], expected: Mapping[str, Any], marks: Collect
         raise Unusable("from another day, or another store's")
 
 
-def write_file(
-    folder: int,
-    name: str,
-    head: Mapping[str, Any],
-    parts: Iterable[memoryview | bytes],
-    name_it: NameIt,
-) -> None:
-    """Write a file whose content has a checksum; ``name_it`` then renames the draft.
+class Draft:
+    """A file that is written under another name, see ``drafted``."""
 
-    Only for the lock holder: drafts of it that a killed writer left are removed first. It is not
-    synced to disk: after a power cut the checksum shows damage. Size and checksum are added to
-    ``head``, which must have its mark.
-    """
-    for litter in _ours(folder):
-        if litter.startswith(f"{name}."):
-            _remove(folder, litter)
-    draft = f"{name}.{token_hex(4)}.tmp"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    file = os.open(draft, flags, 0o600, dir_fd=folder)
-    try:
+    def __init__(self, folder: int, name: str) -> None:
+        self._folder, self._name, self._mark = folder, name, ""
+        self._draft = f"{name}.{token_hex(4)}.tmp"
+
+    def fill(self, head: Mapping[str, Any], parts: Iterable[memoryview | bytes]) -> None:
+        """Write a head and a content; size, checksum and a new mark are added to the head.
+
+        It is not synced to disk: after a power cut the checksum shows damage.
+        """
+        self._mark = token_hex(8)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        file = os.open(self._draft, flags, 0o600, dir_fd=self._folder)
         with os.fdopen(file, "wb") as out:
             out.write(bytes(HEAD))
             crc, size = 0, HEAD
@@ -167,11 +162,34 @@ def write_file(
                 out.write(part)
                 crc, size = zlib.crc32(part, crc), size + len(part)
             out.seek(0)
-            out.write(spell({**head, "size": size, "crc": crc}))
-        head = {**head, "size": size, "crc": crc}
-        name_it(head["mark"], lambda: os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder))
+            out.write(spell({**head, "mark": self._mark, "size": size, "crc": crc}))
+
+    def name(self, name_it: NameIt) -> None:
+        """Give it its name; nothing that was read for it may be read any more: naming writes."""
+        name_it(self._mark, self._rename)
+
+    def _rename(self) -> None:
+        os.replace(self._draft, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+
+    def remove(self) -> None:
+        """Remove it, unless it has its name."""
+        _remove(self._folder, self._draft)
+
+
+@contextlib.contextmanager
+def drafted(folder: int, name: str) -> Iterator[Draft]:
+    """Provide a draft of a file for a block, to be filled and then named. For the lock holder.
+
+    Drafts of the file that a killed writer left are removed first.
+    """
+    for litter in _ours(folder):
+        if litter.startswith(f"{name}."):
+            _remove(folder, litter)
+    draft = Draft(folder, name)
+    try:
+        yield draft
     finally:
-        _remove(folder, draft)
+        draft.remove()
 
 
 def _remove(folder: int, name: str) -> None:

@@ -213,29 +213,27 @@ def _head(ns: int, erased: int, model: int, dim: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def write_all(
-    folder: int,
+def fill(
+    draft: derived.Draft,
     ns: int,
     facts: Facts,
     bites: Iterable[tuple[Docids, Floats]],
-    name_it: NameIt,
     *,
     model: int,
     dim: int,
 ) -> None:
-    """Write all vectors of a namespace into a new file. Only for the lock holder.
+    """Write all vectors of a namespace into the draft of a new file.
 
     ``bites`` has one block at a time, read at the same moment as ``facts``.
     """
-    about = {"stamp": facts.stamp, "rows": 0, "mark": token_hex(8)}
-    head = {**_head(ns, facts.erased, model, dim), **about}
+    head = {**_head(ns, facts.erased, model, dim), "stamp": facts.stamp, "rows": 0}
 
     def parts() -> Iterator[bytes]:
         for docids, matrix in bites:
             head["rows"] += len(docids)
             yield _filled(np.zeros(1, _block(dim)), 0, docids, matrix).tobytes()
 
-    derived.write_file(folder, f"{ns}.{KIND}", head, parts(), name_it)
+    draft.fill(head, parts())
 
 
 def append(

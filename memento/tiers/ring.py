@@ -45,7 +45,7 @@ class ShortTier:
         self._ledger = ledger
         self._config = config
         self._path = ledger.root / layout.SNAPSHOT
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # taken within a transaction, never the other way round
         self._rings: OrderedDict[Key, deque[Row]] = OrderedDict()
         self._seen: dict[int, int] = {}
         self._touched = False
@@ -56,9 +56,13 @@ class ShortTier:
 
     def recent(self, ns: int, session: str | None, n: int | None, now: int) -> list[Row]:
         """Return the n newest rows of a session's ring that hold now, or all; oldest first."""
-        with self._lock:
-            ring = self._ledger.read(lambda c: self._follow(c, (ns, session)), space=ns)
-            live = [row for row in ring if _holds(row, now)]
+
+        def followed(connection: Transaction) -> list[Row]:
+            with self._lock:
+                ring = self._follow(connection, (ns, session))
+                return [row for row in ring if _holds(row, now)]
+
+        live = self._ledger.read(followed, space=ns)
         return live if n is None else live[-n:]
 
     def touch(self, ns: int, sessions: Iterable[str | None]) -> None:
@@ -95,8 +99,8 @@ class ShortTier:
             except OSError as refusal:
                 log.warning("snapshot %s cannot be set aside: %s", self._path, refusal)
             return
+        present = self._ledger.read(lambda c: {ns: memories.latest_rev(c, ns) for ns in revs})
         with self._lock:
-            present = self._ledger.read(lambda c: {ns: memories.latest_rev(c, ns) for ns in revs})
             for (ns, session), rows in rings.items():
                 if present[ns] == revs[ns]:
                     self._rings[ns, session] = deque(rows, maxlen=self._config.capacity)
@@ -114,8 +118,7 @@ class ShortTier:
             self._touched = False
             erasures = -1
             while erasures != (erasures := self._ledger.read(erasure.erasures)):
-                with self._lock:
-                    revs, rings = self._ledger.read(self._collect)
+                revs, rings = self._ledger.read(self._collect)
                 content, digest = self._encode(revs, rings)
                 if digest != self._saved:
                     # The file may belong to another store by now.
@@ -145,9 +148,10 @@ class ShortTier:
         return whole.encode(), digest
 
     def _collect(self, connection: Transaction) -> tuple[dict[int, int], dict[Key, list[Row]]]:
-        rings = {key: list(self._follow(connection, key)) for key in list(self._rings)}
-        told = {key: rows for key, rows in rings.items() if rows}  # drop names without turns
-        return {ns: self._seen[ns] for ns, _ in told}, told
+        with self._lock:
+            rings = {key: list(self._follow(connection, key)) for key in list(self._rings)}
+            told = {key: rows for key, rows in rings.items() if rows}  # drop names without turns
+            return {ns: self._seen[ns] for ns, _ in told}, told
 
     def _follow(self, connection: Transaction, key: Key) -> deque[Row]:
         """Bring one ring up to date with the ledger. Caller holds the lock."""

@@ -347,16 +347,16 @@ def test_who_writes_during_an_erasure_names_no_file(open_memory, tmp_path, monke
     """Vectors were read, something was erased, and only then the file gets its name."""
     filing, exact = both(open_memory, tmp_path / "store")
     filled(filing, 60)
-    vector, wrote = vector_of(filing, "m3"), mapped.write_all
+    vector, named = vector_of(filing, "m3"), derived.Draft.name
 
-    def late(*given, **options):
-        table = wrote(*given, **options)
-        monkeypatch.setattr(mapped, "write_all", wrote)
+    def late(*given):
+        monkeypatch.setattr(derived.Draft, "name", named)
         exact.store.erase(["m3"], timeout=0)
-        return table
+        named(*given)
 
-    monkeypatch.setattr(mapped, "write_all", late)
+    monkeypatch.setattr(derived.Draft, "name", late)
     assert answers(filing) == answers(exact)
+    assert derived.Draft.name is named
     assert not held_in(filing.store.root, vector)
 
 
@@ -422,17 +422,17 @@ def test_a_read_only_store_uses_the_file_if_there_is_one(open_memory, tmp_path):
 def test_a_full_disk_costs_no_answer(open_memory, monkeypatch):
     """No room for the files: exact search answers, and it is not tried again at once."""
     memory = filled(open_memory(embedder=HashEmbedder(DIM), config=EXACT), 50)
-    tried, wrote = [], mapped.write_all
+    tried, wrote = [], mapped.fill
 
     def full(*_given, **_options):
         tried.append(1)
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(mapped, "write_all", full)
+    monkeypatch.setattr(mapped, "fill", full)
     first = answers(memory)
     assert table_of(memory) is None
     assert len(tried) == 1
-    monkeypatch.setattr(mapped, "write_all", wrote)
+    monkeypatch.setattr(mapped, "fill", wrote)
     memory._engine.searcher._by_vector._filing._not_before.clear()
     assert answers(memory) == first
     assert table_of(memory) is not None

@@ -12,6 +12,7 @@ import postgres
 import pytest
 
 from memento import MemoryManager
+from memento.retrieve import vector_search
 from memento.testing import HashEmbedder
 
 psycopg = pytest.importorskip("psycopg")
@@ -27,14 +28,14 @@ listen_port = 6432
 auth_type = trust
 auth_file = {folder}/users
 pool_mode = transaction
-default_pool_size = 3
+default_pool_size = 1
 logfile = {folder}/bouncer.log
 """
 
 
 @pytest.fixture
 def pooled(tmp_path, monkeypatch):
-    """Return how to reach a schema of the server through a pooler with three connections."""
+    """Return how to reach a schema of the server through a pooler with one connection."""
     if PROGRAM is None:
         pytest.skip("no PgBouncer: apt install pgbouncer, or name it in TEST_PGBOUNCER")
     monkeypatch.setenv("MEMENTO_CACHE", str(tmp_path / "cache"))
@@ -64,15 +65,18 @@ def use(memory, name, count):
         view.add(f"the heron {n} of {name}", "medium", key=f"{n % 3}")
         found = view.retrieve("heron", 50, record=n % 2 == 0)
         assert {hit.text.rpartition(" ")[2] for hit in found} == {name}
-    view.update(view.list()[0].id, text=f"the last heron of {name}")
-    assert view.store.erase(view.list()[1].id).complete
+        view.add(f"and {n}", "short")
+        assert len(view.sessions.recent()) == n + 1
+    view.update(view.list(tier="medium")[0].id, text=f"the last heron of {name}")
+    assert view.store.erase(view.list(tier="medium")[1].id).complete
     view.flush(wait=True, timeout=60)
-    return sorted(one.text for one in view.list())
+    return sorted(one.text for one in view.list(tier="medium"))
 
 
-def test_stores_share_the_connections_of_a_pooler(pooled):
-    """Two stores and many threads, more than there are connections: each finds its own."""
+def test_stores_share_the_connections_of_a_pooler(pooled, monkeypatch):
+    """Two stores and many threads on one connection: none waits for two, each finds its own."""
     names = [f"tenant{n}" for n in range(6)]
+    monkeypatch.setattr(vector_search, "TAIL", 3)  # the files of vectors are written, too
     postgres.fenced(postgres.server().address())
     with (
         MemoryManager(pooled("first"), embedder=HashEmbedder(32)) as first,
@@ -86,6 +90,7 @@ def test_stores_share_the_connections_of_a_pooler(pooled):
         assert left[::2] == left[1::2]
         assert [len(one) for one in left] == [2] * len(left)
         assert first.sleep.run().done
+        assert list((first.store.root / "derived").glob("*.vectors"))
 
 
 def test_claims_and_locks_end_with_their_transaction(pooled):
