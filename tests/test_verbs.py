@@ -287,6 +287,7 @@ class TestExpiry:
         assert memory.flush(wait=True)
         assert memory.get("t0").status == "forgotten"
         assert texts(memory.list()) == ["tea 2"]
+        assert texts(memory.list(status="forgotten")) == ["tea 0", "tea 1"]
 
 
 class TestCounts:

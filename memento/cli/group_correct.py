@@ -107,14 +107,10 @@ def restore(
 
 
 def _hidden(memory: MemoryManager, name: str) -> str:
-    """Return the id of a memory; a key also finds the one that was forgotten last."""
     try:
-        return id_of(memory, name)
+        return id_of(memory, name, "forgotten")
     except NotFound:
-        found = memory.list(key=name, status="forgotten", newest_first=True, limit=1_000)
-        if not found:
-            raise _Neither(name) from None
-        return max(found, key=lambda one: one.updated_at).id
+        raise _Neither(name) from None
 
 
 class _Neither(NotFound):

@@ -248,13 +248,14 @@ def show(
     """Show everything about a memory.
 
     The output includes the memory's fields, earlier states and related memories, even if the memory
-    is not active. For a key, it shows the current value or, with --as-of or --known-at, an earlier
-    value. If there is no such memory, the exit status is 3.
+    is not active. For a key, it shows the current value, or the memory that was changed last if
+    there is none; with --as-of or --known-at, an earlier value. If there is no such memory, the
+    exit status is 3.
     """
     found = memory.value(id, scope=scope, as_of=as_of, known_at=known_at)
     if found is None and (as_of or known_at or scope):
         raise NoValue(id)
-    found = found or memory.get(memory.store.full_id(id))
+    found = found or memory.get(id_of(memory, id, *Status))
     past = memory.changes.history(found.id)
     linked = memory.insight.related(found.id, status=list(Status) if everything else None)
     told = {"memory": found, "history": past, "related": linked}

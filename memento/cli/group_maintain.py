@@ -276,8 +276,8 @@ def import_(
     said = f"{counted(done.memories)} new{waiting}{known}{hidden}"
     typer.echo(as_text(done) if as_json else said)
     for line in quarantined(done.quarantined):
-        own = "if the file is your own, import it again with --trust user"
-        typer.echo(f"memento: {line}; {own}", err=True)
+        own = "; if the file is your own, import it again with --trust user"
+        typer.echo(f"memento: {line}{'' if trust is Trust.USER else own}", err=True)
     for memory_id in done.damaged:
         warn(f"{memory_id} was left out: it was already damaged in the original store")
 

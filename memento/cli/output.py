@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from memento.cli.tables import Bar
     from memento.insight.findings import Dossier, Health, Lineage, Reasoning
     from memento.protocols import Progress
-    from memento.types import Memory
+    from memento.types import Memory, StatusName
 
 NOT_WELL, USAGE, ABSENT, STORE, OTHER, INTERRUPTED = 1, 2, 3, 4, 5, 130
 
@@ -229,8 +229,11 @@ def explained(found: Reasoning | Lineage | Dossier | Health) -> Shown:
     return Shown(found, [plain(found.explain())])
 
 
-def id_of(memory: MemoryManager, name: str) -> str:
+def id_of(memory: MemoryManager, name: str, *hidden: StatusName) -> str:
     """Return the whole id of a memory, given its id, a part of that, or its key.
+
+    If the key has no value, it is that of the archived memory that changed last, or of one with
+    another ``hidden`` status.
 
     Raises:
         NotFound: If there is no such memory.
@@ -240,7 +243,11 @@ def id_of(memory: MemoryManager, name: str) -> str:
     except NotFound:
         found = memory.value(name)
         if found is None:
-            raise
+            status = hidden or ("archived",)
+            all_of_it = memory.list(key=name, status=status, newest_first=True, limit=1_000)
+            if not all_of_it:
+                raise
+            found = max(all_of_it, key=lambda one: one.updated_at)
         return found.id
 
 

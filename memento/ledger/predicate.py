@@ -18,6 +18,7 @@ from memento.ledger import dialect
 from memento.ledger.dialect import each_below, each_of, in_one_form, number_in, without_index
 from memento.ledger.rows import PINNED, docid_range
 from memento.status import having, sql_lacking
+from memento.types import Status
 
 Scalar = str | int | float | bool | None
 Clause = tuple[str, list[Any]]
@@ -140,7 +141,8 @@ class Filters:
     """The filters of a call, without the namespace; see ``filters.Filtering``.
 
     Empty means no such condition. Times are microseconds; ``scopes`` match a memory at, above or
-    below them, ``within`` at or below them, never the root; what expired by ``now`` is not seen.
+    below them, ``within`` at or below them, never the root; what expired by ``now`` is not seen,
+    unless forgotten memories are asked for and it is one.
     """
 
     now: int
@@ -177,7 +179,9 @@ _NOTHING_ASKED = _asked(Filters(now=0))
 def predicate(ns: int, filters: Filters) -> tuple[str, list[Any]]:
     """Build the condition of each listing that a caller filters, and the values to bind to it."""
     clause, values = _inside(ns, filters)
-    clauses = [clause, "(expires_at IS NULL OR expires_at > ?)"]
+    hidden = f" OR status = '{Status.FORGOTTEN.value}'"  # by the sweep, because it had expired
+    hidden = hidden if Status.FORGOTTEN in filters.statuses else ""
+    clauses = [clause, f"(expires_at IS NULL OR expires_at > ?{hidden})"]
     values.append(filters.now)
     for clause, bound in chain(_what(filters), _where(filters), _when(filters)):
         clauses.append(clause)

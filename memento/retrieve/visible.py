@@ -28,6 +28,7 @@ from memento.retrieve.columns import (
 )
 from memento.retrieve.ledger_source import LedgerSource
 from memento.status import having
+from memento.types import Status
 
 
 def needs_ledger(filters: Filters) -> bool:
@@ -59,7 +60,10 @@ def allow(
     mask: Mask = snap.status != STATUSES[ERASED]
     if filters.statuses:
         mask &= _in(snap.status, [STATUSES[status] for status in filters.statuses])
-    mask &= snap.expires_at > filters.now
+    live = snap.expires_at > filters.now
+    if Status.FORGOTTEN in filters.statuses:
+        live |= snap.status == STATUSES[Status.FORGOTTEN]
+    mask &= live
     if filters.tiers:
         mask &= _in(snap.tier, [TIERS[tier] for tier in filters.tiers])
     if filters.kinds:

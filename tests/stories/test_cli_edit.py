@@ -300,6 +300,17 @@ def test_a_locked_memory_keeps_what_was_typed(memento, editor):
     assert shown(memento, one)["text"] == "the kettle is blue"
 
 
+def test_a_key_without_a_value_names_the_last_that_had_it(memento):
+    """An archived memory is shown and brought back by its key, and a forgotten one is shown."""
+    memento("add", "the door is 4921", "--key", "door/code")
+    memento("set", "door/code", "--archived")
+    assert "archived" in memento("show", "door/code").out
+    assert "active" in memento("set", "door/code", "--no-archived").out
+    memento("forget", "door/code")
+    assert "forgotten" in memento("show", "door/code").out
+    assert memento("set", "door/code", "--pin").status == 3
+
+
 def test_a_key_restores_what_was_forgotten_last(memento):
     """Of several forgotten values of a key it is the one that was just hidden."""
     memento("add", "the code is 1", "--key", "door/code", "--id", "v1")

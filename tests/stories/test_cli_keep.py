@@ -207,6 +207,10 @@ def test_what_is_quarantined_is_not_lost_from_sight(memento):
     for words in (["list"], ["retrieve", "kettle"], ["stats"]):
         found = memento(*words, "--root", "copy").out
         assert "1 quarantined until approved; see `memento quarantine list --root copy`" in found
+    memento("export", "two.jsonl", "--root", "copy")
+    told = memento("import", "two.jsonl", "--trust", "user", "--root", "third")
+    assert "1 quarantined until approved" in told.err
+    assert "import it again" not in told.err
     (waiting,) = memento("quarantine", "list", "--root", "copy", "--json").data["memories"]
     memento("quarantine", "approve", waiting["id"], "--root", "copy")
     assert "quarantine" not in memento("list", "--root", "copy", "--tag", "none").out
