@@ -52,6 +52,7 @@ from memento.ledger.rows import Row
 from memento.ledger.schema import SEQ_BITS
 from memento.protocols import Progress, Reranker
 from memento.text.words import estimate
+from memento.tiers.folder import Taken
 from memento.tiers.indexer import Indexer, Remaining, told
 from memento.tiers.queue import Wish
 from memento.tiers.ring import ShortTier
@@ -398,9 +399,11 @@ class Engine:
         machine would lack what other machines index.
 
         Raises:
-            TierUnavailable: If it cannot be opened.
+            TierUnavailable: If it cannot be opened, or another process feeds it on a server.
             EmbedderError: If its vectors come from another embedder.
         """
+        if self.config.chroma.url is None and self.ledger.read(vectors.generations):
+            raise Taken("long", "the index is on a Chroma server; to use it, set chroma.url")
         assert self.embedding is not None  # noqa: S101 - the indexer has no index without one
         long = self._long
         if long is None:

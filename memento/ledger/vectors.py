@@ -250,10 +250,11 @@ def lines_of(db: Transaction, docids: Iterable[int], ops: Sequence[str]) -> list
 def settle(db: Transaction, lines: Iterable[Owed], fed: str | None = None) -> bool:
     """Remove lines from the backlog unless their row changed since they were read.
 
-    ``fed`` is the mark of the index that took them, if any: if another process began a new index
-    meanwhile, nothing is removed and the result is False.
+    ``fed`` is the mark of the index on a server that took them, None for a folder or no index: if
+    another process began an index on a server meanwhile, nothing is removed and the result is
+    False.
     """
-    if fed is not None and mark(db) != fed:
+    if (mark(db) != fed) if fed is not None else generations(db):
         return False
     db.executemany(
         "DELETE FROM backlog WHERE docid = ? AND rev = ? AND op = ?",

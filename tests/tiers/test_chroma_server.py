@@ -7,6 +7,7 @@ import shutil
 import time
 from contextlib import contextmanager
 
+import postgres
 import pytest
 from chroma_host import ChromaHost, Stub
 from eventually import until
@@ -198,6 +199,31 @@ def test_two_stores_share_a_server(tmp_path, host):
         other.store.erase(everything=True)
         assert ask(one) == (before, {})
         assert ask(other)[0] == [[]] * len(QUESTIONS)
+
+
+@pytest.mark.parametrize("where", ["folder", "server"])
+def test_a_process_that_does_not_know_the_server_takes_nothing_from_it(
+    tmp_path, monkeypatch, host, where
+):
+    """A command typed without the address leaves what it adds to the processes that have it."""
+    if where == "server" and (reason := postgres.missing()):
+        pytest.skip(reason)
+    monkeypatch.setenv("MEMENTO_CACHE", str(tmp_path / "cache"))
+    root = tmp_path / "a" if where == "folder" else postgres.server().address("unknown")
+    plain = Config(index=IndexConfig(poll_seconds=0.1, retry_seconds=0.2))
+    with (
+        opened(root, host.url) as memory,
+        MemoryManager(root, embedder=HashEmbedder(64), config=plain) as other,
+    ):
+        filled(memory)
+        other.add_many([{"text": f"{text} too", "tier": "long"} for text in TEXTS])
+        until(lambda: other.flush(wait=True, timeout=5) or other.store.stats().trouble)
+        until(lambda: memory.flush(wait=True, timeout=60))  # unless the server is slow
+        until(lambda: asks_the_server(memory))
+        assert memory._engine.open_long().count(("default",)) == 2 * len(TEXTS)
+        assert ask(memory) == ask(other)
+        assert not (other.store.root / "chroma").exists()
+        assert "set chroma.url" in other.store.stats().trouble["long"]
 
 
 def test_erasing_deletes_the_index(tmp_path, host):
