@@ -193,7 +193,9 @@ def filters_of(now: int, **given: Unpack[_Filters]) -> Filters:
         ids=_ids("ids", asked.get("ids")),
         without=_left_out(asked.get("without")),
         pinned=check_flag("pinned", asked["pinned"]) if "pinned" in asked else None,
-        **moments,
+        since=moments.get("since"),
+        until=moments.get("until"),
+        as_of=moments.get("as_of"),
     )
 
 

@@ -131,6 +131,7 @@ def _field(names: tuple[str, ...], test: str, values: Sequence[Any]) -> Clause:
 
 _NS, _LISTED = without_index("ns"), dialect.one_of()
 _TAGS = each_of("tags")
+_STILL = f"status = '{Status.SUPERSEDED.value}' AND valid_from <= ? AND valid_until > ?"
 _PAST = f"({sql_lacking('current')} OR superseded_by IS NOT NULL)"
 """Superseded or forgotten, or superseded and then quarantined: listed on request, even if its
 validity has ended."""
@@ -142,7 +143,8 @@ class Filters:
 
     Empty means no such condition. Times are microseconds; ``scopes`` match a memory at, above or
     below them, ``within`` at or below them, never the root; what expired by ``now`` is not seen,
-    unless forgotten memories are asked for and it is one.
+    unless forgotten memories are asked for and it is one. ``until_a_plan`` adds the values that
+    hold until a planned one replaces them, whose status is already "superseded".
     """
 
     now: int
@@ -165,6 +167,7 @@ class Filters:
     since: int | None = None
     until: int | None = None
     as_of: int | None = None
+    until_a_plan: bool = False
 
     @property
     def narrow(self) -> bool:
@@ -172,7 +175,9 @@ class Filters:
         return _asked(self) != _NOTHING_ASKED
 
 
-_asked = attrgetter(*[field.name for field in fields(Filters) if field.name != "now"])
+_DEFAULTS = ("now", "until_a_plan")
+"""Fields that narrow nothing."""
+_asked = attrgetter(*[field.name for field in fields(Filters) if field.name not in _DEFAULTS])
 _NOTHING_ASKED = _asked(Filters(now=0))
 
 
@@ -202,10 +207,16 @@ def _inside(ns: int, filters: Filters) -> Clause:
 
 def _what(filters: Filters) -> Iterator[Clause]:
     """Yield the conditions on columns that hold one value."""
+    if filters.statuses:
+        among = f"status IN ({_holes(filters.statuses)})"
+        yield (
+            (f"({among} OR {_STILL})", [*filters.statuses, filters.now, filters.now])
+            if filters.until_a_plan
+            else (among, [*filters.statuses])
+        )
     for column, wanted in (
         ("tier", filters.tiers),
         ("kind", filters.kinds),
-        ("status", filters.statuses),
         ("session", filters.sessions),
         ("key", filters.keys),
         ("actor", filters.actors),

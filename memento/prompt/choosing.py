@@ -119,7 +119,8 @@ def newer_first(memories: Iterable[Hit | Memory]) -> list[Hit | Memory]:
         at: [
             n
             for n, one in hits
-            if (old.id, one.id) in named or told[n].may_change(told[at], common)
+            if ((old.id, one.id) in named or told[n].may_change(told[at], common))
+            and not _will_replace(one.memory, old.memory)
         ]
         for at, old in hits
     }
@@ -135,6 +136,11 @@ def newer_first(memories: Iterable[Hit | Memory]) -> list[Hit | Memory]:
             else:
                 path.append(ahead)
     return [given[at] for at in order]
+
+
+def _will_replace(plan: Memory, present: Memory) -> bool:
+    """Return whether a memory was told as one that takes the place of another one only later."""
+    return present.superseded_by == plan.id and plan.occurred_at > plan.created_at
 
 
 def _has_order(query: str) -> bool:

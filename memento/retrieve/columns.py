@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from memento.retrieve.by_name import Named, Names
 from memento.status import HEARD, TABLE, having
 from memento.text.words import STOP_WORDS, Cue, words
-from memento.types import Kind, Tier
+from memento.types import Kind, Status, Tier
 
 _NO_NAMES = STOP_WORDS | {"user", "assistant", "system", "tool", "human", "ai"}
 _SAMPLED = 8
@@ -112,6 +112,14 @@ _SPARSE = 8  # with so many times more docids than rows, they are looked up by b
 Rows = NDArray[np.intp]
 Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
+
+
+def still_holding(snap: RosterView, some: Rows | slice, now: int) -> Mask:
+    """Mark those of some rows that hold until a planned value replaces them."""
+    ends = snap.valid_until[some]
+    holds: Mask = (snap.valid_from[some] <= now) & (ends > now) & (ends != NEVER)
+    holds &= snap.status[some] == STATUSES[Status.SUPERSEDED]
+    return holds
 
 
 def having_trait(codes: NDArray[np.int8], trait: str) -> Mask:

@@ -17,8 +17,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from memento.base.clock import to_micros
 from memento.retrieve.by_meaning import Meaning
-from memento.retrieve.columns import KINDS, RosterView
+from memento.retrieve.columns import KINDS, RosterView, still_holding
 from memento.retrieve.context import Look
 from memento.retrieve.standings import Opposed, Quoted
 from memento.text.alike import shared_start
@@ -712,6 +713,30 @@ def _conflicts(look: Look) -> Rule | None:
     return Standings(look.snap, links.opposed).first
 
 
+def _until_a_plan(look: Look) -> Rule | None:
+    snap, some = look.snap, look.snap.succeeded
+    if not len(some) or look.query.only_time:
+        return None
+    holds = still_holding(snap, some, to_micros(look.now))
+    pairs = {
+        (row, planned)
+        for row in some[holds & look.mask[some]].tolist()
+        for planned in snap.rows_of(snap.successor[[row]]).tolist()
+    }
+    if not pairs:
+        return None
+
+    def goes_first(present: Candidate, plan: Candidate) -> bool:
+        return (present.row, plan.row) in pairs and all(
+            present.terms.get(name, 0) >= plan.terms.get(name, 0) for name in _LOOKED_FOR
+        )
+
+    def first(ranked: Sequence[Candidate], _said: Mapping[int, Content]) -> list[Candidate]:
+        return in_places(promoted(ranked, {plan for _, plan in pairs}, goes_first), ranked)
+
+    return first
+
+
 RULES: tuple[tuple[str, str, Callable[[Look], Rule | None]], ...] = (
     ("an article stands for what it quotes", "shows nothing twice; finds no more", _quotes),
     (
@@ -733,6 +758,11 @@ RULES: tuple[tuple[str, str, Callable[[Look], Rule | None]], ...] = (
         "of two that conflict, the one that stands higher first",
         "changes.py: 109 either way; it keeps what was doubted from leading",
         _conflicts,
+    ),
+    (
+        "a value that still holds before the planned one that will replace it",
+        "today's value answers a question about today",
+        _until_a_plan,
     ),
 )
 """The rules for the order of candidates: what each does, its measured gain, and a function that

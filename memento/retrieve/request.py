@@ -90,7 +90,9 @@ class Request:
             count_tokens=count_tokens or estimate,
             fold=check_flag("fold", fold),
             wait=check_seconds("wait", wait),
-            filters=filters,
+            filters=replace(
+                filters, until_a_plan=filters.as_of is None and filters.statuses == having("found")
+            ),
             past=past,
         )
 

@@ -55,7 +55,7 @@ from memento.status import having
 from memento.text import former_question
 from memento.tiers.mapped import KIND
 from memento.tiers.store_embedder import StoreEmbedder
-from memento.types import Hit, Kind, Memory, Retrieval, Tier
+from memento.types import Hit, Kind, Memory, Retrieval, Status, Tier
 
 if TYPE_CHECKING:
     from memento.protocols import Reranker
@@ -483,7 +483,7 @@ class Searcher:
                 passed = int(np.count_nonzero(allowed))
             if model is not None:
                 nearest = self._by_vector.search(
-                    source.ns, source.labels, held, snap, passed, exact=exact
+                    source.ns, source.labels, held, snap, passed, filters.now, exact=exact
                 )
         self._kept.make_room((source.ns, source.shown))
         return snap, allowed, nearest
@@ -594,7 +594,7 @@ class Searcher:
         shown = {
             docid: row
             for docid, row in rows.items()
-            if docid not in garbled and row.status in statuses
+            if docid not in garbled and (row.status in statuses or _still_holds(row, filters))
         }
         found = list(_standing(ranking.found, shown))
         life = self._life(source, filters.now)
@@ -691,6 +691,13 @@ def _unit(
     if not length:
         raise InvalidInput("vector", "is all zeros")
     return asked / np.float32(length)
+
+
+def _still_holds(row: Row, filters: Filters) -> bool:
+    """Return whether a row holds until a planned value replaces it; see ``still_holding``."""
+    ends = row.valid_until if row.status == Status.SUPERSEDED else None
+    holds = ends is not None and row.valid_from <= filters.now < ends
+    return filters.until_a_plan and holds
 
 
 def _hit(rows: Mapping[int, Row], memory: Memory, one: Found, told: Mapping[str, Any]) -> Hit:

@@ -29,6 +29,7 @@ from memento.retrieve.columns import (
     Rows,
     distinct,
     having_trait,
+    still_holding,
 )
 from memento.tiers import derived, mapped
 from memento.tiers.derived import Filing, Unusable
@@ -198,12 +199,14 @@ class VectorSearch:
         held: Held,
         snap: RosterView,
         allowed: int | None,
+        now: int,
         *,
         exact: bool,
     ) -> Exact | None:
         """Return the search for one query, exact or by Chroma; None if nothing has a vector.
 
-        ``allowed``: how many rows pass the filters, None without filters. ``exact``: never Chroma.
+        ``allowed``: how many rows pass the filters, None without filters. ``now``: microseconds.
+        ``exact``: never Chroma.
         """
         found = held.vectors
         if found is None or not found.embedded:
@@ -215,7 +218,7 @@ class VectorSearch:
             long = self._long(self._setting is LongIndex.CHROMA or held.compared > WORTH_OPENING)
             if long is None or long.state is not LongState.READY:
                 return LongState.COLD if long is None else long.state, 0
-            lacking = self._lacking(ns, snap, found)
+            lacking = self._lacking(ns, snap, found, now)
             return long.state, len(lacking)
 
         by_chroma, why = who_answers(
@@ -241,14 +244,18 @@ class VectorSearch:
         listed = self._ledger.read(lambda c: memories.docids_named(c, ns, ids), space=ns)
         return np.fromstring(listed, np.int64, sep=",")
 
-    def _lacking(self, ns: int, snap: RosterView, found: Vectors) -> Rows:
-        """Return the rows whose vectors Chroma lacks: of the short tier, or not handed on yet."""
+    def _lacking(self, ns: int, snap: RosterView, found: Vectors, now: int) -> Rows:
+        """Return the rows whose vectors Chroma lacks.
+
+        They are of the short tier, hold until a plan, or were not handed on yet.
+        """
         most = found.embedded // LACKING + 1
         waiting = self._ledger.read(lambda c: vectors.waiting_in(c, ns, most), space=ns)
-        short = (snap.tier == TIERS[Tier.SHORT.value]) & having_trait(snap.status, "in_index")
-        short &= found.known[:-1]
+        apart = (snap.tier == TIERS[Tier.SHORT.value]) & having_trait(snap.status, "in_index")
+        apart |= still_holding(snap, slice(None), now)
+        apart &= found.known[:-1]
         waited = snap.rows_of(np.array(waiting, np.int64))
-        return distinct(np.concatenate([np.flatnonzero(short), waited]))
+        return distinct(np.concatenate([np.flatnonzero(apart), waited]))
 
     def _note_damage(self, table: Table) -> None:
         self._damaged.add(table.mark)

@@ -25,6 +25,7 @@ from memento.retrieve.columns import (
     Mask,
     RosterView,
     having_trait,
+    still_holding,
 )
 from memento.retrieve.ledger_source import LedgerSource
 from memento.status import having
@@ -57,13 +58,7 @@ def allow(
     ``docids`` passed in the ledger, if `needs_ledger`; ``hidden`` are the rows of
     ``filters.without``.
     """
-    mask: Mask = snap.status != STATUSES[ERASED]
-    if filters.statuses:
-        mask &= _in(snap.status, [STATUSES[status] for status in filters.statuses])
-    live = snap.expires_at > filters.now
-    if Status.FORGOTTEN in filters.statuses:
-        live |= snap.status == STATUSES[Status.FORGOTTEN]
-    mask &= live
+    mask = _of_status(snap, filters)
     if filters.tiers:
         mask &= _in(snap.tier, [TIERS[tier] for tier in filters.tiers])
     if filters.kinds:
@@ -109,11 +104,24 @@ class Open:
     @classmethod
     def of(cls, snap: RosterView, filters: Filters) -> Self:
         """Mark the rows that pass when the caller set no filters."""
-        mask, now = allow(snap, filters), filters.now
+        mask, now = allow(snap, replace(filters, until_a_plan=True)), filters.now
         mask.flags.writeable = False
         ends = (snap.expires_at, snap.valid_until)
         until = min(int(np.min(end[end > now], initial=NEVER)) for end in ends)
         return cls(mask, now, until)
+
+
+def _of_status(snap: RosterView, filters: Filters) -> Mask:
+    """Mark the rows that have the wanted status and have not expired."""
+    mask: Mask = snap.status != STATUSES[ERASED]
+    if filters.statuses:
+        mask &= _in(snap.status, [STATUSES[status] for status in filters.statuses])
+    if filters.until_a_plan:
+        mask |= still_holding(snap, slice(None), filters.now)
+    live = snap.expires_at > filters.now
+    if Status.FORGOTTEN in filters.statuses:
+        live |= snap.status == STATUSES[Status.FORGOTTEN]
+    return mask & live
 
 
 def _limit_times(mask: Mask, snap: RosterView, filters: Filters) -> None:

@@ -180,7 +180,11 @@ def test_retrieve_finds_exactly_what_fits(shelf, asked, superseded, as_of):
             return m.valid_until is None or m.valid_until > clock() or m.status == "superseded"
         return m.valid_from <= as_of and (m.valid_until is None or m.valid_until > as_of)
 
-    candidates = [m for m in everything if m.status in shown and passes(m, asked) and holds(m)]
+    def until_a_plan(m):
+        return m.valid_until is not None and m.valid_from <= clock() < m.valid_until
+
+    fitting = [m for m in everything if passes(m, asked) and holds(m)]
+    candidates = [m for m in fitting if m.status in shown or (not as_of and until_a_plan(m))]
     if as_of is None:
         assert set(ids) == {m.id for m in candidates}
     else:  # list leaves out what holds no more; as_of brings it back

@@ -61,6 +61,7 @@ FILTERS = {
     "since": moments,
     "until": moments,
     "as_of": moments,
+    "until_a_plan": st.booleans(),
 }
 """How to draw a value of each filter. A filter that is missing here is not compared."""
 
@@ -142,7 +143,8 @@ def test_sql_and_ram_show_the_same_rows(both, filters):
 def test_each_filter_alone_shows_the_same_rows(both, name):
     """One filter alone, as others would hide most rows: the same rows, and it does hide some."""
     in_sql, in_ram = both
-    everything = Filters(now=0, statuses=())
+    adds = name == "until_a_plan"  # to a status
+    everything = Filters(now=50, statuses=("active",)) if adds else Filters(now=0, statuses=())
 
     @given(FILTERS[name])
     def same(value):

@@ -122,6 +122,26 @@ class TestPlans:
         assert (plan.status, plan.superseded_by, plan.valid_from) == ("superseded", present.id, FAR)
         assert [hit.text for hit in memory.retrieve("lunch")] == ["lunch is at Max"]
 
+    def test_the_present_value_is_found_until_then(self, memory, clock):
+        """First, in a block as well; from then on the plan alone, and later what follows it."""
+        memory.add("lunch is at Luigi", key="lunch")
+        memory.add("lunch will be at Mario", key="lunch", occurred_at=FAR)
+        memory.add("lunch will be at Gina", key="lunch", occurred_at=FAR + DAY)
+        memory.flush(wait=True)
+
+        def found(**options):
+            return [hit.text for hit in memory.retrieve("where is lunch?", **options)]
+
+        both = ["lunch is at Luigi", "lunch will be at Gina"]
+        assert found() == found(tier="medium") == both
+        block = memory.prompt("where is lunch?")
+        assert block.index("Luigi") < block.index("Gina")
+        assert '"until": ' in block
+        clock.advance(FAR + DAY / 2 - clock())
+        assert found() == ["lunch will be at Mario", "lunch will be at Gina"]
+        clock.advance(FAR + DAY - clock())
+        assert found() == ["lunch will be at Gina"]
+
     def test_no_two_values_hold_at_one_moment(self, memory, clock):
         """The value before a plan ends where the one told after the plan begins."""
         began = clock()
