@@ -15,7 +15,7 @@ from memento.agents.setup import agents_of, plan
 from memento.agents.table import Agent, Program
 from memento.base import layout
 from memento.base.display import cut
-from memento.base.home import default_root, state_folder
+from memento.base.home import default_root, is_server, state_folder
 from memento.errors import InvalidInput, StoreError
 from memento.types import Finding
 
@@ -64,7 +64,8 @@ def _played(agent: Agent, run: Program) -> Finding:
     store = Path(run.root[-1]) if run.root else default_root()
     try:
         with TemporaryDirectory() as empty:
-            root = run.root if (store / layout.LEDGER).exists() else ("--root", empty)
+            known = is_server(store) or (store / layout.LEDGER).exists()
+            root = run.root if known else ("--root", empty)
             command = [*run.words, "hook", agent.name, event, *root]
             for _ in range(2):
                 began = time.perf_counter()

@@ -18,6 +18,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from memento.base.home import is_server, shown
+from memento.errors import InvalidInput
+
 Moment = Literal["start", "prompt", "stop", "compact", "end"]
 """What an event means: a session starts, the user asks, the agent has answered, the conversation is
 about to be compacted, the session ends."""
@@ -34,7 +37,14 @@ class Program(NamedTuple):
     @classmethod
     def here(cls, root: str | None = None) -> Program:
         """Return how to start the running memento from any working folder."""
-        options = () if root is None else ("--root", str(Path(root).absolute()))
+        options: tuple[str, ...] = ()
+        if root is not None and is_server(root):
+            if shown(root) != root:
+                problem = "contains a password; put it in ~/.pgpass, not in the agents' settings"
+                raise InvalidInput("--root", problem)
+            options = ("--root", root)
+        elif root is not None:
+            options = ("--root", str(Path(root).absolute()))
         script = shutil.which(sys.argv[0]) if Path(sys.argv[0]).name == "memento" else None
         if script is not None:
             return cls((str(Path(script).absolute()),), options)

@@ -54,7 +54,31 @@ def default_path(environ: Mapping[str, str] = os.environ) -> str:
     return root
 
 
-def root_option(root: Path, environ: Mapping[str, str] = os.environ) -> str:
+def shown(address: str | Path) -> str:
+    """Return an address as messages and settings show it: without a password.
+
+    >>> shown("postgresql://me:secret@host/db?password=secret&schema=a"), shown("agent_memory")
+    ('postgresql://me@host/db?schema=a', 'agent_memory')
+    """
+    if not is_server(address):
+        return str(address)
+    import re  # noqa: PLC0415 - slow
+
+    told = without(re.sub("^([a-z]+:)/(?!/)", r"\1//", str(address)), "password")
+    return re.sub(r"^(\w+://[^:/?@]*):[^/?]*@", r"\1@", told)
+
+
+def without(address: str | Path, *names: str) -> str:
+    """Return the address of a database without some of its options, and all else as it is."""
+    from urllib.parse import parse_qsl, quote, urlencode  # noqa: PLC0415 - slow
+
+    place, asks, query = str(address).partition("?")
+    options = parse_qsl(query, keep_blank_values=True)
+    kept = [one for one in options if one[0] not in names]
+    return place + asks * bool(kept) + urlencode(kept, safe="/:,", quote_via=quote)
+
+
+def root_option(root: str | Path, environ: Mapping[str, str] = os.environ) -> str:
     """Return the option that a command needs to reach a store: ``""`` if it is the default."""
     from shlex import quote  # noqa: PLC0415 - see the docstring of the module
 
@@ -65,7 +89,7 @@ def root_option(root: Path, environ: Mapping[str, str] = os.environ) -> str:
             return ""
     except (InvalidInput, StoreUnusable, OSError):  # there is no default, or no working folder
         pass
-    return f" --root {quote(str(root))}"
+    return f" --root {quote(shown(root))}"
 
 
 def _invalid(problem: str) -> Exception:

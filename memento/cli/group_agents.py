@@ -104,11 +104,12 @@ def _add_token(store: Store, name: str, scope: str, trust: str, *, read_only: bo
     if trust == Trust.USER:
         raise InvalidInput("--trust", "must not be user: what an agent writes comes from a model")
     short_name("--add-token", name)
+    store.folder()
     if not store.exists:
         store._replace(make=True).open().close()
     typer.echo(
         tokens_of.add(
-            store.root,
+            store.folder(),
             name,
             namespace=store.labels,
             scope=scope,
@@ -119,7 +120,7 @@ def _add_token(store: Store, name: str, scope: str, trust: str, *, read_only: bo
 
 
 def _list_tokens(store: Store) -> None:
-    for one in tokens_of.listed(store.root):
+    for one in tokens_of.listed(store.folder()):
         rights = "read" if one.rights == "read" else f"read, and write as {one.trust}"
         typer.echo(f"{one.name}  {one.namespace}  {one.scope or 'everywhere'}  {rights}")
 

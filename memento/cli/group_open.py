@@ -54,7 +54,7 @@ def open_page(
     store = store.here()
     if not store.exists:
         store.open().close()
-    code = code_for(store.root)
+    code = code_for(store.folder())
     if _serves(port, code):
         return Shown({"page": _show(store, port, code, browser=browser)}, ["opened"])
     from memento.cli.group_serve import serve  # noqa: PLC0415 - only if nobody serves it yet

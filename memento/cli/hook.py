@@ -71,6 +71,11 @@ def _answer(words: list[str], end: float) -> None:
     for name, default in (("namespace", "default"), ("embedder", "default")):
         asked[name] = os.environ.get(f"MEMENTO_{name.upper()}") or default
     root = _root(options)
+    from memento.base.home import is_server  # noqa: PLC0415 - as above
+
+    if is_server(root):
+        _print(_here(root, asked)["text"])
+        return
     from memento.resident import client  # noqa: PLC0415 - after the switch
 
     asked["environ"] = client.settings_here()
@@ -97,12 +102,10 @@ def _print(text: str) -> None:
 
 def _here(root: str, asked: dict[str, Any]) -> dict[str, str]:
     """Answer in this process."""
-    from pathlib import Path  # noqa: PLC0415 - as above
-
     from memento.agents.hook import answer  # noqa: PLC0415 - as above
     from memento.cli.store import open_at  # noqa: PLC0415 - as above
 
-    with open_at(Path(root), asked["namespace"], asked["embedder"]) as memory:
+    with open_at(root, asked["namespace"], asked["embedder"]) as memory:
         return {"text": answer(memory, asked["agent"], asked["event"], asked["given"])}
 
 

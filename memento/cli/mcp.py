@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from memento.base.home import is_server
 from memento.base.scopes import parse_scope
 from memento.cli.store import Store
 from memento.errors import InvalidInput, StoreError
@@ -128,7 +129,8 @@ def serve(settings: Settings) -> None:
 
         warn("waiting for an agent on standard input; normally the agent starts this command")
     sys.stdout.flush()
-    if settings.alone or settings.store.url or not _piped(settings):
+    away = settings.store.url or is_server(settings.store.address)
+    if settings.alone or away or not _piped(settings):
         _alone(doors_of(settings))
 
 

@@ -99,7 +99,7 @@ def serve_http(store: Store, address: str, *, more: bool, most: int) -> None:
     host, _, port = address.rpartition(":")
     if not port.isdecimal() or int(port) > 65_535:  # noqa: PLR2004 - the greatest port
         raise InvalidInput("--http", f"{address!r:.60} is neither PORT nor HOST:PORT")
-    if not tokens.listed(store.root):
+    if not tokens.listed(store.folder()):
         raise InvalidInput(
             "--http", "there are no tokens; create one with `memento mcp --add-token NAME`"
         )

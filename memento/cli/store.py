@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from memento.base import home, layout
-from memento.errors import NotHere, StoreUnusable
+from memento.errors import InvalidInput, NotHere, StoreUnusable
 
 if TYPE_CHECKING:
     from memento import MemoryManager
@@ -65,7 +65,18 @@ class Store(NamedTuple):
     @property
     def place(self) -> str:
         """The service or the folder, as messages name it."""
-        return self.url or str(self.address)
+        return self.url or home.shown(self.address)
+
+    def folder(self) -> Path:
+        """Return its folder, for a command that works with a folder only.
+
+        Raises:
+            InvalidInput: If it is a database.
+        """
+        if home.is_server(self.address):
+            problem = "is a database; this command needs a folder (see `memento serve`)"
+            raise InvalidInput("--root", problem)
+        return self.root
 
     def here(self) -> Store:
         """Return the store on this machine, for a command that no service offers.
@@ -95,7 +106,7 @@ class Store(NamedTuple):
             named = None if self.namespace is None else self.namespace.split("/")
             return connect(self.url, namespace=named)
         root, there = self.root, self.exists
-        root_option.set(home.root_option(root))
+        root_option.set(home.root_option(self.address))
         if not (there or self.make):
             problem = (
                 "contains no store; specify its folder with --root, or create a store with "

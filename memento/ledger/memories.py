@@ -158,10 +158,10 @@ def ids_like(db: Transaction, ns: int, part: str, *, least: int) -> list[str]:
     if exact or len(part) < least:
         return exact
     query = (
-        "SELECT id FROM memories WHERE ns = ?1 AND (substr(id, 1, ?2) = ?3 OR substr(id, -?2) = ?3)"
-        " ORDER BY id LIMIT 10"
+        "SELECT id FROM memories WHERE ns = ?1 AND ?2 IN (substr(id, 1, length(?2)),"
+        " substr(id, 1 + length(id) - length(?2))) ORDER BY id LIMIT 10"
     )
-    return column(db, query, (ns, len(part), part))
+    return column(db, query, (ns, part))
 
 
 def docids_named(db: Transaction, ns: int, ids: Sequence[str]) -> str:

@@ -159,7 +159,7 @@ _OWN = (
 
 
 IS_FREE = """SELECT rolsuper OR rolbypassrls OR EXISTS (SELECT 1 FROM pg_class
-    WHERE relnamespace = current_schema()::regnamespace
+    WHERE relnamespace = quote_ident(current_schema())::regnamespace
     AND pg_has_role(role.oid, relowner, 'USAGE')), pg_has_role(role.oid, 'MEMBER')
     FROM pg_roles AS role WHERE rolname = $1"""
 """Query that says whether a role is free of row security, and whether the user may take it; no row
@@ -168,7 +168,8 @@ OWNERS = """SELECT relname, (SELECT attname FROM pg_attribute WHERE attrelid = t
         AND attname IN ('ns', 'docid', 'src', 'older')
         ORDER BY (attname = 'ns') = (relname = 'memories'), attnum LIMIT 1),
     EXISTS (SELECT 1 FROM pg_policy WHERE polrelid = tab.oid AND polname = $1)
-    FROM pg_class AS tab WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
+    FROM pg_class AS tab WHERE relnamespace = quote_ident(current_schema())::regnamespace
+    AND relkind = 'r'
     AND relname NOT IN ('meta', 'embedders', 'written', 'work')"""
 """Query of each table with memories, the column that says whose a row is, and whether a role sees
 only one namespace of it."""

@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, TypeVar
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlsplit
 from uuid import uuid4
 
 import psycopg
@@ -18,7 +18,7 @@ from psycopg_pool import ConnectionPool
 
 from memento.base import layout
 from memento.base.files import explain_os
-from memento.base.home import cache_folder
+from memento.base.home import cache_folder, shown, without
 from memento.errors import (
     InvalidInput,
     StoreBusy,
@@ -48,6 +48,9 @@ MOST_CONNECTIONS = 32
 WAIT_SECONDS = 30.0
 """Seconds a call waits for a connection, and a connection for the server."""
 OLDEST_SERVER = 15
+_CONNECTED: dict[str, Any] = {
+    "autocommit": True, "cursor_factory": psycopg.RawCursor, "client_encoding": "UTF8",
+}  # fmt: skip
 LONGEST_SCHEMA = 50
 """Bytes; PostgreSQL cuts names off at 63, and memento appends to this one."""
 
@@ -271,7 +274,7 @@ class PgLedger:
     def size(self) -> int:
         query = (
             "SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class WHERE relkind = 'r'"
-            " AND relnamespace = current_schema()::regnamespace"
+            " AND relnamespace = quote_ident(current_schema())::regnamespace"
         )
         return int(self.read(lambda session: single(session, query)) or 0)
 
@@ -313,7 +316,7 @@ class PgLedger:
             timeout=WAIT_SECONDS,
             open=False,
             configure=lambda connection: configure(connection, self._schema),
-            kwargs={"autocommit": True, "cursor_factory": psycopg.RawCursor},
+            kwargs=_CONNECTED,
             name="memento",
         )
         self._opening = threading.Lock()
@@ -332,9 +335,7 @@ class PgLedger:
 
     def _open(self) -> None:
         try:
-            with psycopg.connect(
-                self._conninfo, autocommit=True, cursor_factory=psycopg.RawCursor
-            ) as connection:
+            with psycopg.connect(self._conninfo, **_CONNECTED) as connection:
                 self._refuse_unsafe(connection)
                 configure(connection, self._schema)
                 self._make(connection)
@@ -358,6 +359,10 @@ class PgLedger:
         version = connection.info.server_version
         if version < OLDEST_SERVER * 10_000:
             problem = f"is PostgreSQL {version // 10_000}; memento needs {OLDEST_SERVER} or later"
+            raise StoreUnusable(self.shown, problem)
+        (encoding,) = connection.execute("SHOW server_encoding").fetchone() or ("",)
+        if encoding != "UTF8":
+            problem = f"has the encoding {encoding}; memento needs a database in UTF8"
             raise StoreUnusable(self.shown, problem)
         for setting in ("fsync", "synchronous_commit"):
             (value,) = connection.execute(f"SHOW {setting}").fetchone() or ("",)
@@ -403,6 +408,10 @@ class PgLedger:
         (version,) = connection.execute(query).fetchone() or (None,)
         if version is None:
             raise StoreUnusable(self.shown, "has a table `meta` that does not state its version")
+        casts = "SELECT count(*) FROM pg_cast WHERE casttarget = 'memento_value'::regtype"
+        if connection.execute(casts).fetchone() == (0,):
+            problem = "lacks its casts, which a dump of one schema leaves out: dump the database"
+            raise StoreUnusable(self.shown, problem)
         if version > schema.SCHEMA_VERSION:
             raise StoreFromTheFuture(self.shown, found=version, known=schema.SCHEMA_VERSION)
         return int(version)
@@ -465,27 +474,22 @@ def parsed(address: str) -> Address:
     >>> parsed("postgresql://me:secret@host/db?schema=team&role=reader")[1:]
     ('team', 'reader', 'postgresql://me@host/db?schema=team&role=reader')
     """
-    parts = urlsplit(address)
-    options = parse_qsl(parts.query, keep_blank_values=True)
+    options = parse_qsl(urlsplit(address).query, keep_blank_values=True)
     ours = {name: value for name, value in options if name in ("schema", "role")}
-    rest = [(name, value) for name, value in options if name not in ours]
     schema_name = ours.get("schema", SCHEMA)
     if not schema_name.isidentifier() or len(schema_name.encode()) > LONGEST_SCHEMA:
         raise InvalidInput(
             "root", "specifies a schema name that is not an identifier of at most 50 bytes"
         )
     try:
-        conninfo = urlunsplit(parts._replace(query=urlencode(rest)))
+        conninfo = without(address, *ours)
         psycopg.conninfo.conninfo_to_dict(conninfo)
     except psycopg.ProgrammingError as error:
         problem = (
             "is not the address of a PostgreSQL database, such as postgresql://user@host/database"
         )
         raise InvalidInput("root", problem) from error
-    user, at, host = parts.netloc.rpartition("@")
-    kept = [(name, value) for name, value in options if name != "password"]
-    shown = parts._replace(netloc=user.split(":")[0] + at + host, query=urlencode(kept, safe="/"))
-    return Address(conninfo, schema_name, ours.get("role", ""), urlunsplit(shown))
+    return Address(conninfo, schema_name, ours.get("role", ""), shown(address))
 
 
 _opened: weakref.WeakSet[PgLedger] = weakref.WeakSet()
