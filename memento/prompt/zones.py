@@ -257,13 +257,17 @@ def compile_head(
 def _with_dates(kept: Sequence[Directive]) -> list[Directive]:
     """Mark lines that may be about the same thing to show dates: they share a word few others have.
 
-    They may be in different zones, as a rule under a condition and the one that narrows it.
+    So are all that the user said about themselves on different days, as a change often shares no
+    word with what it changes. They may be in different zones, as a rule under a condition and the one that narrows it.
     """
     having: dict[str, list[int]] = defaultdict(list)
     for at, one in enumerate(kept):
         for word in set(map(without_ending, content(words(one.row.text)))) - _ORDERING:
             having[word].append(at)
     near = {at for places in having.values() if 1 < len(places) <= _FEW for at in places}
+    about = {at: one.row.valid_from for at, one in enumerate(kept) if one.row.signal == "identity"}
+    if len({from_micros(since).date() for since in about.values()}) > 1:
+        near |= about.keys()  # "I'm 34" and "my birthday, 35 now" share no word
     return [replace(one, dated=at in near) for at, one in enumerate(kept)]
 
 

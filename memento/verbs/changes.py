@@ -117,6 +117,7 @@ def _correction(
         supersedes=(row.id,),
         condition=old.condition,
         due_at=due,
+        signal=old.signal,
     )
 
 

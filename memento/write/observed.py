@@ -298,6 +298,9 @@ def take(work: Work, lesson: Lesson, entry: Entry, verdict: Verdict) -> Row:
         return row
     if verdict.key != entry.row.key:
         entry.rekey(verdict.key)
+    before = verdict.replaces or verdict.displaces
+    if lesson.signal is Signal.CORRECTION and before is not None:
+        entry.row.signal = before.signal  # else who the user is would leave the policy
     if verdict.replaces is not None and _leans_on(lesson, verdict.replaces):
         _add_what_it_corrects(entry, verdict.replaces)
     entry.by = Trust.USER  # the speaker, whomever they quote
