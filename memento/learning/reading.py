@@ -457,7 +457,7 @@ class Reader:
             tags=lesson.tags,
             signal=lesson.signal.value,
             condition=lesson.condition,
-            due_at=lesson.due_at,
+            due_at=lesson.due_at if lesson.kind is Kind.PLAN else None,
         )
         return self._dated(engine.admitted(draft, engine.now()))
 
@@ -649,7 +649,7 @@ def candidate_of(ready: Ready, turn: str | None) -> Candidate:
         kind=lesson.kind,
         key=key_of(lesson),
         condition=row.condition,
-        due_at=lesson.due_at,
+        due_at=lesson.due_at if lesson.kind is Kind.PLAN else None,
         scope=lesson.scope,
         confidence=said.probability,
         reasons=said.reasons,

@@ -60,7 +60,7 @@ class Lesson:
         kind: Kind of the memory.
         slot: The slot it fills, or None.
         condition: When it applies, or None for always.
-        due_at: When a plan is due, or None.
+        due_at: When a plan, or what a correction makes of one, is due; or None.
         scope: Scope in which it applies.
         tags: Labels.
         ended: What of the user it says to hold no longer, or None.
@@ -110,12 +110,12 @@ def derive(
     if correction and (slot is None or slot.told):
         slot = _slot_told_anew(plain) or slot
     kind = kind_of_correction(plain, slot) if correction else KINDS[signal]
-    if kind is Kind.PLAN and _YEARLY.search(plain):
-        kind = Kind.FACT  # it recurs, so it is never due or over
+    if kind is Kind.PLAN and (_YEARLY.search(plain) or _is_over(plain)):
+        kind = Kind.FACT  # it recurs, so it is never due or over, or it is over already
     of_user = ended or (correction and table and table.signal(denied) is Signal.IDENTITY)
     standing = Signal.IDENTITY if of_user else standing_of(plain, signal, slot)
     text, quotes = (plain, False) if slot else _understood(plain, candidate, kind, answered)
-    due_at = dates_of(plain, said_at)[0] if kind is Kind.PLAN else None
+    due_at = dates_of(plain, said_at)[0] if kind is Kind.PLAN or correction else None
     return Lesson(
         candidate=candidate,
         text=text,
@@ -283,6 +283,22 @@ _SMALL_HOURS = 5
 """Hours of the morning that people call night: "tonight at 1" is after midnight."""
 
 
+_HAPPENED = re.compile(
+    r"(?:i|we|my [\w' ]{1,30}?|the [\w' ]{1,30}?) (?:had|was|were|went|saw|met|visited)\b",
+    re.IGNORECASE,
+)
+_TO_COME = re.compile(r"\b(?:will|going|gonna|next|tomorrow|to)\b|'ll\b", re.IGNORECASE)
+
+
+def _is_over(plain: str) -> bool:
+    """Return whether a statement tells what has happened: "I had an appointment on 2 February"."""
+    return _HAPPENED.match(plain) is not None and _TO_COME.search(plain) is None
+
+
+_DENIED = re.compile(r",\s(?:and )?(?:not|nicht|niet|pas|no|non) [^,.;]*", re.IGNORECASE)
+"""What a correction says it is not: "on Thursday, not Friday"."""
+
+
 def dates_of(plain: str, said_at: datetime) -> tuple[datetime | None, datetime | None]:
     """Return when a plan is due and when it is over: at the end of its last day.
 
@@ -292,7 +308,7 @@ def dates_of(plain: str, said_at: datetime) -> tuple[datetime | None, datetime |
         plain: The plan; of one that names no time, both are None.
         said_at: When it was said, in the time zone of the user.
     """
-    periods = ahead(plain, said_at.date())
+    periods = ahead(_DENIED.sub("", plain), said_at.date())
     if not periods:
         return None, None
     first = min(periods, key=lambda one: one.end)
@@ -310,7 +326,9 @@ _BEGINS = re.compile(
 )
 """Words before the time at which something begins; "two weeks from Monday" is a day."""
 _GOES_ON = re.compile(r"(?:the|next|this|early|mid|late|\d)\b|\d", re.IGNORECASE)
-_ENDS = re.compile(r"\b(?:to|till|until|through|and|bis|au|al?|hasta)\b|[-\u2013]", re.IGNORECASE)
+_ENDS = re.compile(
+    r"\b(?:to|till|until|through|and|bis|hasta|(?:au|al?)(?= \d))\b|[-\u2013]", re.IGNORECASE
+)
 
 
 def _begins(plain: str, period: Period, on: date) -> bool:

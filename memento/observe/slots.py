@@ -76,6 +76,23 @@ def slot_of(text: str, signal: Signal, facts: Sequence[Personal] = ()) -> Slot |
     return next(_slots_of(text, (signal,), facts), None)
 
 
+_ILLNESS = re.compile(
+    r"\ball?[eé]rg|\bintol[eé]r|\bc(?:o?|œ)eliac|\bcelíac|\bcœliaque|\bzöliak|\bdiab[eéè]t",
+    re.IGNORECASE,
+)
+
+
+def names_illness(text: str) -> bool:
+    """Return whether a statement says what somebody must never eat, beside whatever else it says.
+
+    It is no diet, which a later one ends.
+
+    >>> names_illness("I'm vegan and allergic to nuts"), names_illness("I'm vegan")
+    (True, False)
+    """
+    return _ILLNESS.search(text) is not None
+
+
 def _slots_of(
     text: str, signals: Iterable[Signal], facts: Sequence[Personal] = ()
 ) -> Iterator[Slot]:
@@ -93,7 +110,7 @@ def _slots_of(
             if found is None and signal in _STATING:
                 named = _of_thing(body) if _OTHER_LABEL.match(body) else None
                 found = named or _of_person(body, facts) or _of_thing(body)
-            if found is not None:
+            if found is not None and not (found.key == "user/diet" and names_illness(plain)):
                 yield _qualified(found, plain)
 
 

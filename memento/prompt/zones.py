@@ -258,7 +258,8 @@ def _with_dates(kept: Sequence[Directive]) -> list[Directive]:
     """Mark lines that may be about the same thing to show dates: they share a word few others have.
 
     So are all that the user said about themselves on different days, as a change often shares no
-    word with what it changes. They may be in different zones, as a rule under a condition and the one that narrows it.
+    word with what it changes. They may be in different zones, as a rule under a condition and the
+    one that narrows it.
     """
     having: dict[str, list[int]] = defaultdict(list)
     for at, one in enumerate(kept):

@@ -174,7 +174,7 @@ def _is_month(text: str, match: re.Match[str]) -> bool:
     if name.lower() in _PLAIN_MONTHS:
         return True
     led = _LED_IN.search(text, max(0, at - 12), at)
-    return not _VERB_MAY.match(text, at) and bool(led or name == "May")
+    return bool(led) or (name == "May" and not _VERB_MAY.match(text, at))
 
 
 def _read(match: re.Match[str], on: date, years: Years) -> list[Period]:

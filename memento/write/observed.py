@@ -25,10 +25,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from hashlib import blake2b
 
 from memento.admit.draft import Entry, to_json
 from memento.admit.novelty import Novelty
+from memento.base.clock import from_micros, to_micros
 from memento.check import MAX_ITEMS
 from memento.ledger import changes, memories, slot_rows
 from memento.ledger.contract import Work
@@ -38,7 +40,7 @@ from memento.observe.ended import retracts
 from memento.observe.nouns import KIN
 from memento.observe.personal import is_told
 from memento.observe.signals import Signal
-from memento.observe.slots import Slot, may_tell, slot_under, slots_under, slug, told
+from memento.observe.slots import Slot, may_tell, names_illness, slot_under, slots_under, slug, told
 from memento.observe.wording import after, leans_back
 from memento.text.opposed import adds_nothing, opposed, repeats
 from memento.text.words import words
@@ -224,6 +226,8 @@ def _may_end(lesson: Lesson, row: Row) -> bool:
     "my wife isn't vegan", not "my boss let me go". It may end the partner.
     """
     said = lesson.candidate.span.text
+    if names_illness(row.text) and not names_illness(said):
+        return False
     about = "" if lesson.slot is None else lesson.slot.key
     key = None if row.key is None else row.key.partition(_BY)[0]
     other = about.removeprefix("user/") in KIN and key not in (None, about, "user/partner")
@@ -298,11 +302,8 @@ def take(work: Work, lesson: Lesson, entry: Entry, verdict: Verdict) -> Row:
         return row
     if verdict.key != entry.row.key:
         entry.rekey(verdict.key)
-    before = verdict.replaces or verdict.displaces
-    if lesson.signal is Signal.CORRECTION and before is not None:
-        entry.row.signal = before.signal  # else who the user is would leave the policy
-    if verdict.replaces is not None and _leans_on(lesson, verdict.replaces):
-        _add_what_it_corrects(entry, verdict.replaces)
+    if (before := verdict.replaces or verdict.displaces) is not None:
+        _take_over(lesson, entry, before)
     entry.by = Trust.USER  # the speaker, whomever they quote
     if verdict.displaces is not None:
         slots.rekey(work, memories.by_id(work.db, work.ns, verdict.displaces.id), None)
@@ -319,6 +320,26 @@ def take(work: Work, lesson: Lesson, entry: Entry, verdict: Verdict) -> Row:
     if lesson.signal is Signal.CORRECTION:
         log_event(work, row, Event.CORRECTED)
     return row
+
+
+def _take_over(lesson: Lesson, entry: Entry, before: Row) -> None:
+    """Give a correction what it needs of the statement whose place it takes."""
+    if lesson.signal is Signal.CORRECTION:
+        entry.row.signal = before.signal  # else who the user is would leave the policy
+        if before.kind == Kind.PLAN:
+            entry.row.kind = before.kind
+            entry.row.due_at = _due_again(lesson.due_at, before.due_at)
+    if _leans_on(lesson, before):
+        _add_what_it_corrects(entry, before)
+
+
+def _due_again(due: datetime | None, before: int | None) -> int | None:
+    """Return when a corrected plan is due: at the same time of day unless it names another."""
+    if due is None or before is None:
+        return before if due is None else to_micros(due)
+    old = from_micros(before).astimezone(due.tzinfo)
+    named_none = (due.hour, due.minute) == (23, 59)
+    return to_micros(due.replace(hour=old.hour, minute=old.minute) if named_none else due)
 
 
 def _leans_on(lesson: Lesson, old: Row) -> bool:
