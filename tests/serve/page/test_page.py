@@ -347,6 +347,30 @@ def test_a_conflict_is_settled(keep, left, visitor, memory):
     assert "Which is right?" not in answer.text
 
 
+@pytest.mark.parametrize("keep", ["a", "b", "both", "neither"])
+def test_a_settled_conflict_is_what_the_toast_undoes(keep, visitor, memory):
+    """The toast is about the settlement; where that hid nothing, there is no button to undo it."""
+    pair = [memory.observe(f"I {one} mushrooms.").learned[0].memory for one in ("like", "dislike")]
+    shown = visitor.post("/resolve", then="/inbox", a=pair[1].id, b=pair[0].id, keep=keep)
+    assert "Settled a conflict" in shown.text
+    assert ("Undo</button>" in shown.text) == (keep != "both")
+    number = memory.changes.list(limit=1)[0].number
+    listed = visitor.get("/changes").text
+    assert (f'name="change" value="{number}"' in listed) == (keep != "both")
+    if keep != "both":
+        visitor.undo(shown)
+    assert [memory.get(one.id).status for one in pair] == ["active"] * 2
+
+
+def test_a_form_that_changed_nothing_offers_no_undo(visitor, memory):
+    """The last change of the memory was another one, which its toast would undo."""
+    one = memory.observe("I live in Porto.").learned[0].memory
+    where = f"/m/{one.id}"
+    shown = visitor.post(f"/do/move/{one.id}", then=where, tier=one.tier, scope=one.scope)
+    assert 'class="toast"' not in shown.text
+    assert "Undo</button>" not in shown.text
+
+
 def test_a_rule_is_promoted(visitor, memory):
     """What several scopes have in common is offered for all of them."""
     for scope in ("work/a", "work/b", "work/c"):
