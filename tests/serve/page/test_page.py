@@ -347,6 +347,13 @@ def test_a_conflict_is_settled(keep, left, visitor, memory):
     assert "Which is right?" not in answer.text
 
 
+def test_a_contradiction_is_asked_about_once(visitor, memory):
+    """Two statements that were learned from a conversation are one pair in the inbox."""
+    for said in ("I don't like mushrooms.", "Actually I do like mushrooms now."):
+        memory.observe(said)
+    assert visitor.get("/inbox").text.count("Both are right</button>") == 1
+
+
 @pytest.mark.parametrize("keep", ["a", "b", "both", "neither"])
 def test_a_settled_conflict_is_what_the_toast_undoes(keep, visitor, memory):
     """The toast is about the settlement; where that hid nothing, there is no button to undo it."""
