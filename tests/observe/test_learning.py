@@ -283,6 +283,17 @@ def test_a_doubtful_statement_is_stored_when_it_is_confirmed(memory, tell):
     assert kept.source.parents == (seen.turns[0].id,)
 
 
+def test_what_is_confirmed_again_is_no_change(memory, tell):
+    """It only counts as said again, and is doubtful no more, whoever stored it."""
+    (one,) = tell("We deploy every Tuesday.", "fact", probability=0.4).doubtful
+    kept = memory.add(one.text, kind="fact")
+    assert memory.rules.doubtful() == []
+    assert memory.rules.confirm(one).id == kept.id
+    assert memory.changes.list() == []
+    memory.forget(kept.id)
+    assert memory.rules.doubtful() == [one]
+
+
 @pytest.mark.parametrize("kind", [*Kind])
 def test_a_statement_is_confirmed_as_any_kind(memory, tell, kind):
     """Also as one that `observe` itself makes of nothing."""

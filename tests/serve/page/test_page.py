@@ -308,6 +308,17 @@ def test_what_was_doubtful_is_decided(visitor, memory):
     assert refused.status_code == 422
 
 
+def test_what_is_already_a_rule_is_not_asked_about(visitor, memory):
+    """A doubtful statement leaves the inbox once the user added it as a rule."""
+    text = "Never mention Tom again."
+    memory.observe(text)
+    assert "Worth remembering?" in visitor.get("/inbox").text
+    for _ in range(2):
+        visitor.post("/direct", then="/rules", text=text)
+    assert "Worth remembering?" not in visitor.get("/inbox").text
+    assert [change.kind for change in memory.changes.list()] == ["direct"]
+
+
 def test_a_conversation_shows_what_was_learned_from_it(visitor, memory):
     """Beside each turn, the page names the memories that it taught."""
     memory.observe("I live in Porto.", "Nice!", session="talk")
