@@ -22,7 +22,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Match, Route
+from starlette.types import Scope
 
 from memento.prompt.rendering import spell_out
 from memento.serve.access import caller_of
@@ -97,7 +98,19 @@ def routes(service: Service, *, every: float = EVERY) -> list[BaseRoute]:
         Route("/enter", door.enter, methods=["POST"]),
         Route("/leave", door.change(door.leave), methods=["POST"]),
         Route("/live", live),
+        _Lost("/{path:path}", door.page(views.lost)),
     ]
+
+
+class _Lost(Route):
+    """Any address that has no page, if a browser asks; programs get the service's own answer."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Match what asks for a page; a slash at the end is left to the redirect without it."""
+        sought = scope["type"] == "http" and not scope["path"].endswith("/")
+        if sought and "text/html" in Request(scope).headers.get("accept", ""):
+            return super().matches(scope)
+        return Match.NONE, {}
 
 
 @cache

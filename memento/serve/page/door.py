@@ -250,10 +250,13 @@ class Door:
                 return answer
             return view(call)
         except MementoError as error:
-            absent = isinstance(error, NotFound)
-            again = call.url("/")
+            gone = "This memory does not exist, or no longer exists."
             return call.show(
-                "error.html", status_of(error), error=error, absent=absent, again=again
+                "error.html",
+                status_of(error),
+                error=error,
+                absent=gone if isinstance(error, NotFound) else "",
+                again=call.url("/"),
             )
 
     def _ask(self, request: Request, *, wrong: bool = False) -> Response:

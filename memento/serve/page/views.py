@@ -424,6 +424,11 @@ def playground(call: Call) -> Response:
     return call.show("playground.html", block=block, found=found, tokens=tokens)
 
 
+def lost(call: Call) -> Response:
+    """Say that there is no such page."""
+    return call.show("error.html", 404, absent="There is no such page.", again=call.url("/"))
+
+
 def state(memory: MemoryManager) -> str:
     """Return a value that changes whenever anything is stored or changed."""
     newest = memory.list(newest_first=True, limit=1, status=EVERYWHERE)

@@ -424,6 +424,21 @@ def test_a_wrong_value_is_told_and_changes_nothing(visitor, told):
     assert views.state(visitor.memory) == before
 
 
+@pytest.mark.parametrize("path", ["/nopage", "/nopage/", "/do/forget/x", "/undo"])
+def test_an_address_without_a_page_is_told_by_a_page(path, visitor, stranger):
+    """In a browser; a program is answered by the service as before."""
+    html = {"Accept": "text/html,application/xhtml+xml"}
+    shown = visitor.get(path, headers=html)
+    assert shown.status_code == 404
+    assert "There is no such page." in shown.text
+    assert "default-src 'none'" in shown.headers["content-security-policy"]
+    assert visitor.get("/timeline/", headers=html).url.path == "/timeline"
+    told = visitor.get(path, headers={"Accept": "application/json"})
+    assert told.headers["content-type"] == "application/problem+json"
+    stranger.client.cookies.clear()
+    assert stranger.get(path, headers=html).status_code == 401
+
+
 def test_evil_texts_are_shown_as_text(visitor, memory):
     """Sixty texts that would run on a careless page add no element to any page of this one."""
     assert len(EVIL) >= 60
