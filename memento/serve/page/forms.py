@@ -100,13 +100,21 @@ def bring_back(call: Call, name: str) -> Memory:
 
 
 def pin(call: Call, name: str) -> Memory:
-    """Pin a memory, or unpin it."""
-    return call.memory.update(name, pinned=not call.memory.get(name).pinned)
+    """Pin a memory, or unpin it, as the form says."""
+    return call.memory.update(name, pinned=_wanted(call))
 
 
 def lock(call: Call, name: str) -> Memory:
-    """Lock a memory against every change, or unlock it."""
-    return call.memory.update(name, lock=None if call.memory.get(name).lock else "user")
+    """Lock a memory against every change, or unlock it, as the form says."""
+    return call.memory.update(name, lock="user" if _wanted(call) else None)
+
+
+def _wanted(call: Call) -> bool:
+    """Return the state that the button named; the page may be older than the present one."""
+    wanted = call.form.get("on", "")
+    if wanted not in ("0", "1"):
+        raise InvalidInput("on", "must be 1 or 0")
+    return wanted == "1"
 
 
 def move(call: Call, name: str) -> Memory:

@@ -218,8 +218,8 @@ def test_each_change_of_a_memory_is_undone_on_the_spot(visitor, told):
     """A memory is pinned, locked, moved and forgotten, and the toast takes each back."""
     name = told["now"].id
     for change, said, is_done in (
-        ("pin", {}, lambda one: not one.pinned),
-        ("lock", {}, lambda one: one.lock == "user"),
+        ("pin", {"on": "0"}, lambda one: not one.pinned),
+        ("lock", {"on": "1"}, lambda one: one.lock == "user"),
         ("move", {"tier": "medium", "scope": "home"}, lambda one: one.scope == "home"),
         ("forget", {}, lambda one: one.status == "forgotten"),
     ):
@@ -227,6 +227,22 @@ def test_each_change_of_a_memory_is_undone_on_the_spot(visitor, told):
         assert is_done(visitor.memory.get(name)), change
         visitor.undo(shown)
         assert not is_done(visitor.memory.get(name)), change
+
+
+@pytest.mark.parametrize("what", ["pin", "lock"])
+def test_a_button_does_what_it_says_on_an_older_page_too(what, visitor, memory):
+    """Pressed in two tabs that show the same state, it does not take itself back."""
+    one = memory.add("The boiler is serviced in May.")
+    where = f"/m/{one.id}"
+    field = re.compile(rf'"/do/{what}/{one.id}">.*?name="on" value="(\d)"', re.DOTALL)
+    for on in ("1", "0"):
+        assert field.search(visitor.get(where).text)[1] == on
+        for _ in range(2):
+            shown = visitor.post(f"/do/{what}/{one.id}", then=where, on=on)
+            now = memory.get(one.id)
+            assert (now.pinned if what == "pin" else now.lock == "user") == (on == "1")
+        assert 'class="toast"' not in shown.text
+    assert visitor.post(f"/do/{what}/{one.id}", then=where).status_code == 422
 
 
 def test_forget_and_restore(visitor, told):
