@@ -214,6 +214,23 @@ def test_correct_and_undo(visitor, told):
     assert memory.value("rami/evening-drink").text == "Rami drinks water."
 
 
+@pytest.mark.parametrize("char", ["a", "\u732b", "\U0001f375"])
+def test_a_text_of_any_characters_may_have_the_documented_length(char, visitor, memory):
+    """However many bytes a browser makes of them; what is longer is told with its length."""
+    one = memory.add("The log of the lighthouse")
+    longest = memory.store.config.limits.text_chars
+    for length, status, told in (
+        (longest, 200, "Corrected"),
+        (longest + 1, 422, "65,537 characters"),
+        (1_100_000, 413, "the limit is 1,048,576"),
+    ):
+        name = memory.changes.head(one.id).id
+        shown = visitor.post(f"/do/correct/{name}", then=f"/m/{name}", text=char * length)
+        assert shown.status_code == status, length
+        assert told in shown.text
+    assert memory.get(memory.changes.head(one.id).id).text == char * longest
+
+
 def test_each_change_of_a_memory_is_undone_on_the_spot(visitor, told):
     """A memory is pinned, locked, moved and forgotten, and the toast takes each back."""
     name = told["now"].id
