@@ -30,7 +30,7 @@ from memento.serve.access import caller_of
 from memento.serve.app import Service
 from memento.serve.page import forms, graph, views, wording
 from memento.serve.page.door import HEADERS, Call, Door, form_token
-from memento.types import Change, Kind, Memory, Tier
+from memento.types import Change, Kind, Memory, Status, Tier
 
 READS = {
     "/": views.search, "/m/{id:path}": views.one, "/timeline": views.timeline,
@@ -50,6 +50,7 @@ CHANGES: dict[str, Callable[[Call, str], Memory]] = {
 OTHERS = {
     "/undo": forms.undo, "/confirm": forms.confirm, "/resolve": forms.resolve,
     "/direct": forms.direct, "/reject-source": forms.reject_source, "/tend": forms.tend,
+    "/forget-copies": forms.forget_copies,
 }  # fmt: skip
 STATIC = {"page.css": "text/css; charset=utf-8", "page.js": "text/javascript; charset=utf-8"}
 EVERY = 0.5
@@ -183,11 +184,18 @@ def _render(templates: Environment, name: str, /, *, call: Call | None, **values
     return templates.get_template(name).render(shown)
 
 
-def _done(call: Call) -> tuple[Change, Sequence[Memory]] | None:
-    """Return the change that led to this page, and its memories, for the toast; None if none."""
+def _done(call: Call) -> tuple[Change, Sequence[Memory], int] | None:
+    """Return the change that led to this page, for the toast; None if none.
+
+    With it come its memories and, if it hid one, the number of others that say the same.
+    """
     said = call.query.get("done", "")
     if not said.isdigit():
         return None
     recent = call.memory.changes.list(limit=100)
     change = next((one for one in recent if str(one.number) == said), None)
-    return None if change is None else (change, views.touched(call.memory, change))
+    if change is None:
+        return None
+    of = views.touched(call.memory, change)
+    hidden = change.kind == "forget" and of and of[0].status is Status.FORGOTTEN
+    return change, of, len(views.copies(call.memory, of[0])) if hidden else 0

@@ -11,12 +11,13 @@ from starlette.responses import RedirectResponse, Response
 from memento.errors import InvalidInput, NotAllowed, NothingToUndo
 from memento.learning import DECLINED
 from memento.serve.page.door import Call, View, inside
-from memento.serve.page.views import touched
+from memento.serve.page.views import copies, touched
 from memento.types import Memory, Status
 from memento.verbs.slots import Keep
+from memento.views import together
 
 """Tag of a message whose doubtful statements are not to be remembered; see `Rules.doubtful`."""
-IN_RUNS = ("forget_source", "restore_source")
+IN_RUNS = ("forget", "forget_source", "restore_source")
 """Kinds of change that one button makes in several transactions, which are undone together."""
 
 
@@ -140,6 +141,14 @@ def decline(call: Call, name: str) -> Memory:
     """Mark a doubtful message as declined: nothing is learned from it."""
     turn = call.memory.get(name)
     return call.memory.update(turn.id, tags=[*turn.tags, DECLINED])
+
+
+def forget_copies(call: Call) -> Response:
+    """Hide the other memories that say the same as a forgotten one, as one run."""
+    before, this = newest(call), call.memory.get(call.form.get("id", ""))
+    memory = together(call.memory)
+    hidden = [memory.forget(one.id) for one in copies(memory, this)]
+    return after(call, before, this, *hidden)
 
 
 def reject_source(call: Call) -> Response:

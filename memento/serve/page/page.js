@@ -48,7 +48,7 @@ function ready() {
     slider.oninput = () => { input.value = new Date(last - (most - slider.value) * 864e5).toISOString().slice(0, 10); };
   }
   for (const button of document.querySelectorAll("[data-copy]")) button.hidden = false;
-  const toast = document.querySelector(".toast");
+  const toast = document.querySelector(".toast:not([data-stays])");
   if (toast) setTimeout(function leave() {
     if (toast.matches(":hover, :focus-within")) setTimeout(leave, 3000);
     else toast.remove();

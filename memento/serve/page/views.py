@@ -27,6 +27,8 @@ MOST = 200
 """Maximum number of rows on any page."""
 HITS = 10
 MOST_HITS = 50
+MOST_ASKED = 1_000
+"""Characters of a text by which its copies are sought."""
 ABOUT = 18
 """Statements about the user on the first page."""
 RECENT = 24
@@ -284,6 +286,28 @@ def touched(memory: MemoryManager, change: Change) -> list[Memory]:
     """Return the first memories of a change that still exist, those that it added first."""
     names = (*change.added, *change.changed)[:3]
     return [one for name in names if (one := _get(memory, name)) is not None]
+
+
+def copies(memory: MemoryManager, this: Memory) -> list[Memory]:
+    """Return the other memories with the text of a memory, except those that the user locked."""
+    said = _plain(this.text)
+    found = memory.retrieve(
+        this.text[:MOST_ASKED],
+        MOST_HITS,
+        fold=False,
+        shared=False,
+        include_superseded=True,
+        include_archived=True,
+        wait=0,
+        record=False,
+    )
+    others = (hit.memory for hit in found if hit.id != this.id and _plain(hit.text) == said)
+    return [one for one in others if one.lock != "user"]
+
+
+def _plain(text: str) -> str:
+    """Return a text without what does not tell two copies apart: case, spacing, the last stop."""
+    return " ".join(text.casefold().split()).rstrip(".!? ")
 
 
 def inbox(call: Call) -> Response:

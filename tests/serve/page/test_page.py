@@ -271,6 +271,26 @@ def test_forget_and_restore(visitor, told):
     assert visitor.memory.get(name).status == "active"
 
 
+@pytest.mark.parametrize("where", ["/?q=secret+code+word", "/m/{}"])
+def test_what_else_says_the_same_is_told_and_forgotten_if_asked(where, visitor, memory):
+    """The turn and what was learned from it are two memories, and one press hides one of them."""
+    said = [memory.observe("My secret code word is bluebird-7.", session=one) for one in "st"]
+    locked = memory.add("My secret code word is BLUEBIRD-7", kind="fact")
+    memory.update(locked.id, lock="user")
+    memory.add("My secret code word was robin-3.")
+    fact, turns = said[0].learned[0].memory, [one.turns[0].id for one in said]
+    where = where.format(fact.id)
+    shown = visitor.post(f"/do/forget/{fact.id}", then=where)
+    assert "2 other memories say the same." in shown.text
+    assert [memory.get(one).status for one in turns] == ["active"] * 2
+    shown = visitor.post("/forget-copies", then=where, id=fact.id)
+    assert [memory.get(one).status for one in (fact.id, *turns)] == ["forgotten"] * 3
+    assert "the same." not in shown.text
+    assert len(memory.list()) == 2
+    visitor.undo(shown)
+    assert [memory.get(one).status for one in (fact.id, *turns)] == ["forgotten"] + ["active"] * 2
+
+
 def test_an_earlier_value_is_brought_back(visitor, told):
     """The history shows each value with its difference; one press makes an earlier one current."""
     page = visitor.get(f"/m/{told['now'].id}").text
