@@ -189,10 +189,11 @@ class Learning:
         ]
 
         def then(work: Work, _turns: list[Row]) -> list[Row]:
-            changes.begin(work)
             rows = []
             for one in ready:
                 verdict = observed.judge(work, one.lesson, one.others, at=one.entry.row.valid_from)
+                if verdict.repeats is None:
+                    changes.begin(work)  # so that a new memory alone can be undone
                 slot = reading.key_of(one.lesson)
                 locks.guard([row for row in verdict.contradicts if slot and row.key == slot])
                 rows.append(observed.take(work, one.lesson, one.entry, verdict))
@@ -337,22 +338,9 @@ class Learning:
         reader = reading.Reader(self._view, _session(session), where, Source(), engine.now())
         said = reader.place(turns_of(messages), numbered=False, dated=None)
         found: list[Foresight] = []
-
-        def judged(ready: Ready) -> observed.Verdict:
-            found = self._view.ask(
-                lambda c, ns: observed.judge(
-                    Work(c, ns, engine.now(), engine.rules),
-                    ready.lesson,
-                    ready.others,
-                    at=ready.entry.row.valid_from,
-                    actor=ready.entry.row.actor,
-                )
-            )
-            return found or observed.Verdict(key=reading.key_of(ready.lesson))
-
         for message in reader.read(said, [], None):
             for ready in (*message.lessons, *message.doubtful):
-                verdict = judged(ready)
+                verdict = self._judged(ready)
                 rows = (verdict.repeats, verdict.replaces, *verdict.contradicts)
                 ids = tuple(row.id for row in rows if row is not None)
                 one = reading.candidate_of(ready, None)
@@ -360,6 +348,20 @@ class Learning:
                 action = teaching.action_of(verdict).value if stored else "doubtful"
                 found.append(values.Foresight(one, action, ids))
         return found
+
+    def _judged(self, ready: Ready) -> observed.Verdict:
+        """Return what a lesson would do to the stored memories."""
+        engine, row = self._view.engine, ready.entry.row
+        found = self._view.ask(
+            lambda c, ns: observed.judge(
+                Work(c, ns, engine.now(), engine.rules),
+                ready.lesson,
+                ready.others,
+                at=row.valid_from,
+                actor=row.actor,
+            )
+        )
+        return found or observed.Verdict(key=reading.key_of(ready.lesson))
 
     def doubtful(self, limit: int) -> list[Candidate]:
         """Do what ``Rules.doubtful`` does; see there."""
@@ -386,7 +388,8 @@ class Learning:
             heard = before is not None and before.role == "assistant" and before
             said = reading.answered_by(heard) if heard else None
             message = reader.message(turn.text, (turn.id,), answered=said, actor=turn.actor)
-            each = (reading.candidate_of(ready, turn.id) for ready in message.doubtful)
+            new = [one for one in message.doubtful if self._judged(one).repeats is None]
+            each = (reading.candidate_of(ready, turn.id) for ready in new)
             found += [one for one in each if one.text not in known]
             if len(found) >= most:
                 break

@@ -11,7 +11,7 @@ The first that applies (see `judge`):
 3. A statement that explicitly takes back exactly one other (``observe.ended``): that one is
    superseded. A correction of something that was not found is linked (``corrects``) to the
    assistant's turn that it answers.
-4. The negation or the opposite: both stay, linked as ``contradicts`` both ways.
+4. The negation or the opposite: both stay, linked as ``contradicts``.
 5. Anything else is new. Earlier statements about the same thing stay, and both are shown with
    their dates, see ``retrieve.order``.
 
@@ -315,8 +315,9 @@ def take(work: Work, lesson: Lesson, entry: Entry, verdict: Verdict) -> Row:
             slots.supersede(work, present, row, by=Trust.USER)
     for other in verdict.contradicts if row.status in SLOT_HOLDING else ():
         if other.docid != row.docid:
-            changes.link(work, row.docid, other.docid, "contradicts")
-            changes.link(work, other.docid, row.docid, "contradicts")
+            later = (row.valid_from, row.docid) > (other.valid_from, other.docid)
+            ends = (row.docid, other.docid) if later else (other.docid, row.docid)
+            changes.link(work, *ends, "contradicts")
     if lesson.signal is Signal.CORRECTION:
         log_event(work, row, Event.CORRECTED)
     return row

@@ -210,8 +210,10 @@ def test_a_contradiction_is_linked_and_both_stay(memory, tell, first, second, si
     one = tell(first, signal).learned[0].memory
     seen = tell(second, signal).learned[0]
     assert (seen.action, seen.contradicts) == ("contradicts", (one.id,))
-    relations = sorted((link.relation, link.outgoing) for link in memory.insight.related(one.id))
-    assert relations == [("contradicts", False), ("contradicts", True)]
+    (link,) = memory.insight.related(one.id)
+    assert (link.relation, link.outgoing) == ("contradicts", False)
+    (found,) = memory.slots.conflicts()
+    assert (found.a.id, found.b.id) == (seen.memory.id, one.id)
     assert len(learnt(memory)) == 2
 
 
@@ -279,6 +281,17 @@ def test_a_doubtful_statement_is_stored_when_it_is_confirmed(memory, tell):
     kept = memory.rules.confirm(one, key="project/deploys", tags=["ops"])
     assert (kept.text, kept.key, kept.tags) == (one.text, "project/deploys", ("ops",))
     assert kept.source.parents == (seen.turns[0].id,)
+
+
+def test_what_is_confirmed_again_is_no_change(memory, tell):
+    """It only counts as said again, and is doubtful no more, whoever stored it."""
+    (one,) = tell("We deploy every Tuesday.", "fact", probability=0.4).doubtful
+    kept = memory.add(one.text, kind="fact")
+    assert memory.rules.doubtful() == []
+    assert memory.rules.confirm(one).id == kept.id
+    assert memory.changes.list() == []
+    memory.forget(kept.id)
+    assert memory.rules.doubtful() == [one]
 
 
 @pytest.mark.parametrize("kind", [*Kind])

@@ -22,14 +22,15 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Match, Route
+from starlette.types import Scope
 
 from memento.prompt.rendering import spell_out
 from memento.serve.access import caller_of
 from memento.serve.app import Service
 from memento.serve.page import forms, graph, views, wording
 from memento.serve.page.door import HEADERS, Call, Door, form_token
-from memento.types import Change, Kind, Memory, Tier
+from memento.types import Change, Kind, Memory, Status, Tier
 
 READS = {
     "/": views.search, "/m/{id:path}": views.one, "/timeline": views.timeline,
@@ -49,6 +50,7 @@ CHANGES: dict[str, Callable[[Call, str], Memory]] = {
 OTHERS = {
     "/undo": forms.undo, "/confirm": forms.confirm, "/resolve": forms.resolve,
     "/direct": forms.direct, "/reject-source": forms.reject_source, "/tend": forms.tend,
+    "/forget-copies": forms.forget_copies,
 }  # fmt: skip
 STATIC = {"page.css": "text/css; charset=utf-8", "page.js": "text/javascript; charset=utf-8"}
 EVERY = 0.5
@@ -97,7 +99,19 @@ def routes(service: Service, *, every: float = EVERY) -> list[BaseRoute]:
         Route("/enter", door.enter, methods=["POST"]),
         Route("/leave", door.change(door.leave), methods=["POST"]),
         Route("/live", live),
+        _Lost("/{path:path}", door.page(views.lost)),
     ]
+
+
+class _Lost(Route):
+    """Any address that has no page, if a browser asks; programs get the service's own answer."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Match what asks for a page; a slash at the end is left to the redirect without it."""
+        sought = scope["type"] == "http" and not scope["path"].endswith("/")
+        if sought and "text/html" in Request(scope).headers.get("accept", ""):
+            return super().matches(scope)
+        return Match.NONE, {}
 
 
 @cache
@@ -170,11 +184,18 @@ def _render(templates: Environment, name: str, /, *, call: Call | None, **values
     return templates.get_template(name).render(shown)
 
 
-def _done(call: Call) -> tuple[Change, Sequence[Memory]] | None:
-    """Return the change that led to this page, and its memories, for the toast; None if none."""
+def _done(call: Call) -> tuple[Change, Sequence[Memory], int] | None:
+    """Return the change that led to this page, for the toast; None if none.
+
+    With it come its memories and, if it hid one, the number of others that say the same.
+    """
     said = call.query.get("done", "")
     if not said.isdigit():
         return None
     recent = call.memory.changes.list(limit=100)
     change = next((one for one in recent if str(one.number) == said), None)
-    return None if change is None else (change, views.touched(call.memory, change))
+    if change is None:
+        return None
+    of = views.touched(call.memory, change)
+    hidden = change.kind == "forget" and of and of[0].status is Status.FORGOTTEN
+    return change, of, len(views.copies(call.memory, of[0])) if hidden else 0

@@ -44,7 +44,9 @@ CODE, SESSION = "page-code-", "page-session-"
 """Prefixes of the names of code and session tokens."""
 CODE_LASTS, SESSION_LASTS = timedelta(minutes=2), timedelta(hours=12)
 MOST = 256 * 1024
-"""Largest form, bytes."""
+"""Largest form without the text of a memory, bytes."""
+ENCODED = 12
+"""Maximum number of bytes of a character in a form, such as ``%F0%9F%8D%B5``."""
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -185,6 +187,7 @@ class Door:
         self._service, self._memory = service, service.memory
         self._render, self._kept = render, kept
         self._root = service.memory.store.root
+        self._most = MOST + ENCODED * service.memory.store.config.limits.text_chars
 
     def page(self, view: View) -> Callable[[Request], Any]:
         """Return the endpoint of a view that reads."""
@@ -198,7 +201,11 @@ class Door:
         """Return the endpoint of a form."""
 
         async def endpoint(request: Request) -> Response:
-            return await self._answer(request, view, await _posted(request))
+            try:
+                form: Mapping[str, str] | TooMuch = await self._posted(request)
+            except TooMuch as error:
+                form = error
+            return await self._answer(request, view, form)
 
         return endpoint
 
@@ -216,7 +223,7 @@ class Door:
         return self._memory.of(*labels)
 
     async def _answer(
-        self, request: Request, view: View, form: Mapping[str, str] | None
+        self, request: Request, view: View, form: Mapping[str, str] | TooMuch | None
     ) -> Response:
         called = "the page" if form is None else "the change"
         try:
@@ -233,7 +240,7 @@ class Door:
         self,
         request: Request,
         view: View,
-        form: Mapping[str, str] | None,
+        form: Mapping[str, str] | TooMuch | None,
         caller: Caller,
         session: str,
     ) -> Response:
@@ -242,6 +249,8 @@ class Door:
         try:
             call.memory = self.memory_of(request, caller)
             call.asked = self._service.asked(call.memory.store.namespace)
+            if isinstance(form, TooMuch):
+                raise form
             if form is not None:
                 _check(request, form, call)
                 call.form = form
@@ -250,10 +259,13 @@ class Door:
                 return answer
             return view(call)
         except MementoError as error:
-            absent = isinstance(error, NotFound)
-            again = call.url("/")
+            gone = "This memory does not exist, or no longer exists."
             return call.show(
-                "error.html", status_of(error), error=error, absent=absent, again=again
+                "error.html",
+                status_of(error),
+                error=error,
+                absent=gone if isinstance(error, NotFound) else "",
+                again=call.url("/"),
             )
 
     def _ask(self, request: Request, *, wrong: bool = False) -> Response:
@@ -263,7 +275,7 @@ class Door:
 
     async def enter(self, request: Request) -> Response:
         """Start a session with a code or a token."""
-        form = await _posted(request)
+        form = await self._posted(request)
         if is_foreign(request):
             return _headed(self._ask(request))
         session = await run_in_threadpool(entered, self._root, form.get("code", "").strip())
@@ -279,6 +291,23 @@ class Door:
             secure=request.url.scheme == "https",
         )
         return _headed(answer)
+
+    async def _posted(self, request: Request) -> dict[str, str]:
+        """Return the fields of a posted form.
+
+        Raises:
+            TooMuch: If it is too long. It is received all the same, or the browser would not show
+                the answer.
+        """
+        parts, size = [], 0
+        async for part in request.stream():
+            size += len(part)
+            if size <= self._most:
+                parts.append(part)
+        if size > self._most:
+            raise TooMuch("body", f"this form has {size:,} bytes; the limit is {self._most:,}")
+        body = b"".join(parts).decode("utf-8", "replace")
+        return dict(parse_qsl(body, keep_blank_values=True))
 
     def theme(self, call: Call) -> Response:
         """Set the colour theme in a cookie."""
@@ -305,16 +334,6 @@ def _again(request: Request) -> str:
 def _headed(answer: Response) -> Response:
     answer.headers.update(HEADERS)
     return answer
-
-
-async def _posted(request: Request) -> dict[str, str]:
-    """Return the fields of a posted form; {} if it is too long."""
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > MOST:
-            return {}
-    return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
 
 
 def _check(request: Request, form: Mapping[str, str], call: Call) -> None:

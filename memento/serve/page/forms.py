@@ -11,12 +11,13 @@ from starlette.responses import RedirectResponse, Response
 from memento.errors import InvalidInput, NotAllowed, NothingToUndo
 from memento.learning import DECLINED
 from memento.serve.page.door import Call, View, inside
-from memento.serve.page.views import touched
+from memento.serve.page.views import copies, touched
 from memento.types import Memory, Status
 from memento.verbs.slots import Keep
+from memento.views import together
 
 """Tag of a message whose doubtful statements are not to be remembered; see `Rules.doubtful`."""
-IN_RUNS = ("forget_source", "restore_source")
+IN_RUNS = ("forget", "forget_source", "restore_source")
 """Kinds of change that one button makes in several transactions, which are undone together."""
 
 
@@ -35,11 +36,28 @@ def back(call: Call, done: int | None = None, **query: str) -> Response:
     return RedirectResponse(parts.path + (f"?{urlencode(asked)}" if asked else ""), 303)
 
 
-def after(call: Call, one: Memory) -> Response:
-    """Go back after a change; from the page of a memory, to that of the memory it is now."""
-    follow(call, one)
-    listed = call.memory.changes.list(id=one.id, limit=1)
-    return back(call, listed[0].number if listed else None)
+def newest(call: Call) -> int:
+    """Return the number of the newest change, 0 if there is none; to be given to `after`."""
+    listed = call.memory.changes.list(limit=1)
+    return listed[0].number if listed else 0
+
+
+def after(call: Call, before: int, *of: Memory) -> Response:
+    """Go back after a change; from the page of a memory, to that of the memory it is now.
+
+    Args:
+        call: The request.
+        before: Number of the newest change before it. If it recorded none since, as nothing had to
+            be changed, the page has no toast: what it offered to undo would be something else.
+        of: The memories that it was about; the first is the one to go to.
+    """
+    follow(call, of[0])
+    names = {one.id for one in of}
+    for change in call.memory.changes.list(limit=100):
+        ids = {*change.changed, *change.added}
+        if change.number > before and (not ids or not names.isdisjoint(ids)):
+            return back(call, change.number)
+    return back(call)
 
 
 def follow(call: Call, one: Memory) -> None:
@@ -51,7 +69,12 @@ def follow(call: Call, one: Memory) -> None:
 
 def of_one(change: Callable[[Call, str], Memory]) -> View:
     """Return the view for a change of the memory that the URL names."""
-    return lambda call: after(call, change(call, str(call.request.path_params["id"])))
+
+    def view(call: Call) -> Response:
+        before = newest(call)
+        return after(call, before, change(call, str(call.request.path_params["id"])))
+
+    return view
 
 
 def correct(call: Call, name: str) -> Memory:
@@ -78,13 +101,21 @@ def bring_back(call: Call, name: str) -> Memory:
 
 
 def pin(call: Call, name: str) -> Memory:
-    """Pin a memory, or unpin it."""
-    return call.memory.update(name, pinned=not call.memory.get(name).pinned)
+    """Pin a memory, or unpin it, as the form says."""
+    return call.memory.update(name, pinned=_wanted(call))
 
 
 def lock(call: Call, name: str) -> Memory:
-    """Lock a memory against every change, or unlock it."""
-    return call.memory.update(name, lock=None if call.memory.get(name).lock else "user")
+    """Lock a memory against every change, or unlock it, as the form says."""
+    return call.memory.update(name, lock="user" if _wanted(call) else None)
+
+
+def _wanted(call: Call) -> bool:
+    """Return the state that the button named; the page may be older than the present one."""
+    wanted = call.form.get("on", "")
+    if wanted not in ("0", "1"):
+        raise InvalidInput("on", "must be 1 or 0")
+    return wanted == "1"
 
 
 def move(call: Call, name: str) -> Memory:
@@ -112,28 +143,38 @@ def decline(call: Call, name: str) -> Memory:
     return call.memory.update(turn.id, tags=[*turn.tags, DECLINED])
 
 
+def forget_copies(call: Call) -> Response:
+    """Hide the other memories that say the same as a forgotten one, as one run."""
+    before, this = newest(call), call.memory.get(call.form.get("id", ""))
+    memory = together(call.memory)
+    hidden = [memory.forget(one.id) for one in copies(memory, this)]
+    return after(call, before, this, *hidden)
+
+
 def reject_source(call: Call) -> Response:
     """Hide all memories from a source."""
+    before = newest(call)
     hidden = call.memory.quarantine.forget_source(call.form.get("source", ""))
-    return after(call, hidden[0]) if hidden else back(call)
+    return after(call, before, *hidden) if hidden else back(call)
 
 
 def resolve(call: Call) -> Response:
     """Settle which of two statements is right."""
-    keep = cast("Keep", call.form.get("keep", ""))
-    one, _ = call.memory.slots.resolve(call.form.get("a", ""), call.form.get("b", ""), keep)
-    return after(call, one)
+    before, keep = newest(call), cast("Keep", call.form.get("keep", ""))
+    pair = call.memory.slots.resolve(call.form.get("a", ""), call.form.get("b", ""), keep)
+    return after(call, before, *pair)
 
 
 def direct(call: Call) -> Response:
     """Add a rule of the user."""
+    before = newest(call)
     made = call.memory.rules.direct(
         call.form.get("text", ""),
         scope=call.form.get("scope", ""),
         lock="lock" in call.form,
         condition=call.form.get("condition", "").strip() or None,
     )
-    return after(call, made[0])
+    return after(call, before, *made)
 
 
 def confirm(call: Call) -> Response:
@@ -143,7 +184,8 @@ def confirm(call: Call) -> Response:
     found = next((one for one in doubts if (one.turn_id, one.text) == wanted), None)
     if found is None:
         raise InvalidInput("text", "this statement is no longer waiting for approval")
-    return after(call, call.memory.rules.confirm(found))
+    before = newest(call)
+    return after(call, before, call.memory.rules.confirm(found))
 
 
 def undo(call: Call) -> Response:

@@ -16,14 +16,16 @@ async function go(url, options = {}, { push = true, only = null, quiet = false }
   const text = await answer.text();
   if (mine !== busy) return;
   const next = new DOMParser().parseFromString(text, "text/html");
-  if (!next.getElementById("main")) { location.assign(answer.url); return; }
+  // a form that failed leaves its page where it was: its own address is no page
+  const at = options.method === "POST" && !answer.redirected ? location.href : answer.url;
+  if (!next.getElementById("main")) { location.assign(at); return; }
   const focus = document.activeElement?.id;
   for (const place of only ?? ["#main", "#toasts"]) swap(next, place);
   document.title = next.title;
   for (const place of [".nav", ".well", ".tabs"]) {
     if (!document.querySelector(place)?.contains(document.activeElement)) swap(next, place);
   }
-  if (push && answer.url !== location.href) history.pushState(null, "", answer.url);
+  if (push && at !== location.href) history.pushState(null, "", at);
   if (focus && !only) document.getElementById(focus)?.focus({ preventScroll: true });
   ready();
 }
@@ -46,7 +48,7 @@ function ready() {
     slider.oninput = () => { input.value = new Date(last - (most - slider.value) * 864e5).toISOString().slice(0, 10); };
   }
   for (const button of document.querySelectorAll("[data-copy]")) button.hidden = false;
-  const toast = document.querySelector(".toast");
+  const toast = document.querySelector(".toast:not([data-stays])");
   if (toast) setTimeout(function leave() {
     if (toast.matches(":hover, :focus-within")) setTimeout(leave, 3000);
     else toast.remove();

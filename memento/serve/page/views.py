@@ -27,6 +27,8 @@ MOST = 200
 """Maximum number of rows on any page."""
 HITS = 10
 MOST_HITS = 50
+MOST_ASKED = 1_000
+"""Characters of a text by which its copies are sought."""
 ABOUT = 18
 """Statements about the user on the first page."""
 RECENT = 24
@@ -286,6 +288,28 @@ def touched(memory: MemoryManager, change: Change) -> list[Memory]:
     return [one for name in names if (one := _get(memory, name)) is not None]
 
 
+def copies(memory: MemoryManager, this: Memory) -> list[Memory]:
+    """Return the other memories with the text of a memory, except those that the user locked."""
+    said = _plain(this.text)
+    found = memory.retrieve(
+        this.text[:MOST_ASKED],
+        MOST_HITS,
+        fold=False,
+        shared=False,
+        include_superseded=True,
+        include_archived=True,
+        wait=0,
+        record=False,
+    )
+    others = (hit.memory for hit in found if hit.id != this.id and _plain(hit.text) == said)
+    return [one for one in others if one.lock != "user"]
+
+
+def _plain(text: str) -> str:
+    """Return a text without what does not tell two copies apart: case, spacing, the last stop."""
+    return " ".join(text.casefold().split()).rstrip(".!? ")
+
+
 def inbox(call: Call) -> Response:
     """Show what needs a decision of the user."""
     memory = call.memory
@@ -422,6 +446,11 @@ def playground(call: Call) -> Response:
         block = call.memory.prompt(question, tokens=tokens, wait=0, record=False)
         found = call.memory.retrieve(question, HITS, wait=0, record=False)
     return call.show("playground.html", block=block, found=found, tokens=tokens)
+
+
+def lost(call: Call) -> Response:
+    """Say that there is no such page."""
+    return call.show("error.html", 404, absent="There is no such page.", again=call.url("/"))
 
 
 def state(memory: MemoryManager) -> str:

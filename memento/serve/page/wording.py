@@ -84,7 +84,12 @@ def against(reason: str) -> str:
 
 
 def redoable(change: Change, touched: Sequence[Memory]) -> bool:
-    """Return whether a change gets an undo button; undoing an undo must not approve a memory."""
+    """Return whether a change gets an undo button; undoing an undo must not approve a memory.
+
+    One that altered only links, such as settling that two statements are both right, gets none.
+    """
+    if not (change.changed or change.added):
+        return False
     return change.kind != "undo" or all(one.status != "quarantined" for one in touched)
 
 

@@ -311,6 +311,28 @@ def test_what_an_agent_stores_and_asks_appears(site):
     site.silent()
 
 
+def test_an_error_stays_until_it_is_read(site):
+    """What is stored meanwhile does not load the address of the form, which is no page."""
+    if not site.scripts:
+        pytest.skip("without scripts, nothing loads a page but the person")
+    site.shape(1280, "light")
+    site.enter(scripts=True)
+    site.open(PAGES["memory"])
+    where = site.driver.current_url
+    site.press("Correct", "#one summary")
+    text = site.find("#one textarea")
+    text.clear()
+    text.send_keys(" ")
+    site.press("Save correction")
+    site.see("Nothing was changed", "h1")
+    assert site.driver.current_url == where
+    before = site.find(".well").text
+    site.memory.add("Stored while the error is read")
+    WebDriverWait(site.driver, 20, 0.05, GONE).until(lambda _: site.find(".well").text != before)
+    site.see("Nothing was changed", "h1")
+    assert all("422" in one["message"] for one in site.driver.get_log("browser"))
+
+
 def test_all_by_keyboard(site):
     """The question is one key away, the arrows walk the hits, and Enter opens one."""
     if not site.scripts:

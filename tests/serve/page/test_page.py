@@ -214,12 +214,29 @@ def test_correct_and_undo(visitor, told):
     assert memory.value("rami/evening-drink").text == "Rami drinks water."
 
 
+@pytest.mark.parametrize("char", ["a", "\u732b", "\U0001f375"])
+def test_a_text_of_any_characters_may_have_the_documented_length(char, visitor, memory):
+    """However many bytes a browser makes of them; what is longer is told with its length."""
+    one = memory.add("The log of the lighthouse")
+    longest = memory.store.config.limits.text_chars
+    for length, status, told in (
+        (longest, 200, "Corrected"),
+        (longest + 1, 422, "65,537 characters"),
+        (1_100_000, 413, "the limit is 1,048,576"),
+    ):
+        name = memory.changes.head(one.id).id
+        shown = visitor.post(f"/do/correct/{name}", then=f"/m/{name}", text=char * length)
+        assert shown.status_code == status, length
+        assert told in shown.text
+    assert memory.get(memory.changes.head(one.id).id).text == char * longest
+
+
 def test_each_change_of_a_memory_is_undone_on_the_spot(visitor, told):
     """A memory is pinned, locked, moved and forgotten, and the toast takes each back."""
     name = told["now"].id
     for change, said, is_done in (
-        ("pin", {}, lambda one: not one.pinned),
-        ("lock", {}, lambda one: one.lock == "user"),
+        ("pin", {"on": "0"}, lambda one: not one.pinned),
+        ("lock", {"on": "1"}, lambda one: one.lock == "user"),
         ("move", {"tier": "medium", "scope": "home"}, lambda one: one.scope == "home"),
         ("forget", {}, lambda one: one.status == "forgotten"),
     ):
@@ -229,6 +246,22 @@ def test_each_change_of_a_memory_is_undone_on_the_spot(visitor, told):
         assert not is_done(visitor.memory.get(name)), change
 
 
+@pytest.mark.parametrize("what", ["pin", "lock"])
+def test_a_button_does_what_it_says_on_an_older_page_too(what, visitor, memory):
+    """Pressed in two tabs that show the same state, it does not take itself back."""
+    one = memory.add("The boiler is serviced in May.")
+    where = f"/m/{one.id}"
+    field = re.compile(rf'"/do/{what}/{one.id}">.*?name="on" value="(\d)"', re.DOTALL)
+    for on in ("1", "0"):
+        assert field.search(visitor.get(where).text)[1] == on
+        for _ in range(2):
+            shown = visitor.post(f"/do/{what}/{one.id}", then=where, on=on)
+            now = memory.get(one.id)
+            assert (now.pinned if what == "pin" else now.lock == "user") == (on == "1")
+        assert 'class="toast"' not in shown.text
+    assert visitor.post(f"/do/{what}/{one.id}", then=where).status_code == 422
+
+
 def test_forget_and_restore(visitor, told):
     """A forgotten memory has a button on its own page that brings it back."""
     name = told["now"].id
@@ -236,6 +269,26 @@ def test_forget_and_restore(visitor, told):
     assert f"/do/restore/{name}" in visitor.get(f"/m/{name}").text
     visitor.post(f"/do/restore/{name}", then=f"/m/{name}")
     assert visitor.memory.get(name).status == "active"
+
+
+@pytest.mark.parametrize("where", ["/?q=secret+code+word", "/m/{}"])
+def test_what_else_says_the_same_is_told_and_forgotten_if_asked(where, visitor, memory):
+    """The turn and what was learned from it are two memories, and one press hides one of them."""
+    said = [memory.observe("My secret code word is bluebird-7.", session=one) for one in "st"]
+    locked = memory.add("My secret code word is BLUEBIRD-7", kind="fact")
+    memory.update(locked.id, lock="user")
+    memory.add("My secret code word was robin-3.")
+    fact, turns = said[0].learned[0].memory, [one.turns[0].id for one in said]
+    where = where.format(fact.id)
+    shown = visitor.post(f"/do/forget/{fact.id}", then=where)
+    assert "2 other memories say the same." in shown.text
+    assert [memory.get(one).status for one in turns] == ["active"] * 2
+    shown = visitor.post("/forget-copies", then=where, id=fact.id)
+    assert [memory.get(one).status for one in (fact.id, *turns)] == ["forgotten"] * 3
+    assert "the same." not in shown.text
+    assert len(memory.list()) == 2
+    visitor.undo(shown)
+    assert [memory.get(one).status for one in (fact.id, *turns)] == ["forgotten"] + ["active"] * 2
 
 
 def test_an_earlier_value_is_brought_back(visitor, told):
@@ -308,6 +361,17 @@ def test_what_was_doubtful_is_decided(visitor, memory):
     assert refused.status_code == 422
 
 
+def test_what_is_already_a_rule_is_not_asked_about(visitor, memory):
+    """A doubtful statement leaves the inbox once the user added it as a rule."""
+    text = "Never mention Tom again."
+    memory.observe(text)
+    assert "Worth remembering?" in visitor.get("/inbox").text
+    for _ in range(2):
+        visitor.post("/direct", then="/rules", text=text)
+    assert "Worth remembering?" not in visitor.get("/inbox").text
+    assert [change.kind for change in memory.changes.list()] == ["direct"]
+
+
 def test_a_conversation_shows_what_was_learned_from_it(visitor, memory):
     """Beside each turn, the page names the memories that it taught."""
     memory.observe("I live in Porto.", "Nice!", session="talk")
@@ -347,6 +411,37 @@ def test_a_conflict_is_settled(keep, left, visitor, memory):
     assert "Which is right?" not in answer.text
 
 
+def test_a_contradiction_is_asked_about_once(visitor, memory):
+    """Two statements that were learned from a conversation are one pair in the inbox."""
+    for said in ("I don't like mushrooms.", "Actually I do like mushrooms now."):
+        memory.observe(said)
+    assert visitor.get("/inbox").text.count("Both are right</button>") == 1
+
+
+@pytest.mark.parametrize("keep", ["a", "b", "both", "neither"])
+def test_a_settled_conflict_is_what_the_toast_undoes(keep, visitor, memory):
+    """The toast is about the settlement; where that hid nothing, there is no button to undo it."""
+    pair = [memory.observe(f"I {one} mushrooms.").learned[0].memory for one in ("like", "dislike")]
+    shown = visitor.post("/resolve", then="/inbox", a=pair[1].id, b=pair[0].id, keep=keep)
+    assert "Settled a conflict" in shown.text
+    assert ("Undo</button>" in shown.text) == (keep != "both")
+    number = memory.changes.list(limit=1)[0].number
+    listed = visitor.get("/changes").text
+    assert (f'name="change" value="{number}"' in listed) == (keep != "both")
+    if keep != "both":
+        visitor.undo(shown)
+    assert [memory.get(one.id).status for one in pair] == ["active"] * 2
+
+
+def test_a_form_that_changed_nothing_offers_no_undo(visitor, memory):
+    """The last change of the memory was another one, which its toast would undo."""
+    one = memory.observe("I live in Porto.").learned[0].memory
+    where = f"/m/{one.id}"
+    shown = visitor.post(f"/do/move/{one.id}", then=where, tier=one.tier, scope=one.scope)
+    assert 'class="toast"' not in shown.text
+    assert "Undo</button>" not in shown.text
+
+
 def test_a_rule_is_promoted(visitor, memory):
     """What several scopes have in common is offered for all of them."""
     for scope in ("work/a", "work/b", "work/c"):
@@ -380,6 +475,21 @@ def test_a_wrong_value_is_told_and_changes_nothing(visitor, told):
     assert "This memory does not exist" in visitor.get("/m/nothing").text
     assert visitor.post("/undo", change="99999").status_code == 409
     assert views.state(visitor.memory) == before
+
+
+@pytest.mark.parametrize("path", ["/nopage", "/nopage/", "/do/forget/x", "/undo"])
+def test_an_address_without_a_page_is_told_by_a_page(path, visitor, stranger):
+    """In a browser; a program is answered by the service as before."""
+    html = {"Accept": "text/html,application/xhtml+xml"}
+    shown = visitor.get(path, headers=html)
+    assert shown.status_code == 404
+    assert "There is no such page." in shown.text
+    assert "default-src 'none'" in shown.headers["content-security-policy"]
+    assert visitor.get("/timeline/", headers=html).url.path == "/timeline"
+    told = visitor.get(path, headers={"Accept": "application/json"})
+    assert told.headers["content-type"] == "application/problem+json"
+    stranger.client.cookies.clear()
+    assert stranger.get(path, headers=html).status_code == 401
 
 
 def test_evil_texts_are_shown_as_text(visitor, memory):
