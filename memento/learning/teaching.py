@@ -293,7 +293,8 @@ def _forgotten(
     told = _not_of_others((*sure, *_all_that_say(work, stated)), message)
     rows = {row.docid: row for row in told}
     turns = [row for row in rows.values() if row.role == "user"]
-    for one in (*_statements(work, turns, meant.by), *_answers(work, message, request, turns)):
+    learned = _statements(work, turns, meant.by, sure)
+    for one in (*learned, *_answers(work, message, request, turns)):
         rows[one.docid] = one
     own = _rows(work, message.turn_ids)
     asking = {row.id for row in own}
@@ -339,13 +340,31 @@ def _slots_named(work: Work, request: Request, actor: str | None) -> list[Row]:
     return [row for row in rows if row is not None]
 
 
-def _statements(work: Work, turns: Sequence[Row], by: Collection[str]) -> list[Row]:
-    """Return what was learned from each turn: what has a word of ``by``, or else all."""
+def _statements(
+    work: Work, turns: Sequence[Row], by: Collection[str], sure: Sequence[Row]
+) -> list[Row]:
+    """Return what was learned from each turn: what has a word of ``by``, or else all.
+
+    The rest of a turn stays if the turn goes only because it told something that is meant itself:
+    of "I'm 34 and live in Porto" the age, if the address is meant, also if it names another slot
+    by the same word ("my email address").
+
+    Args:
+        work: The transaction.
+        turns: The turns that go.
+        by: Words by which they were recognised, without endings.
+        sure: The turns and statements that are meant themselves.
+    """
+    pointed = {row.docid for row in sure}
+    keys = {row.key for row in sure} - {None}
     found: list[Row] = []
     for turn in turns:
         learned = links.children(work.db, work.ns, [turn.id])
-        named = [row for row in learned if not roots(row.text).isdisjoint(by)]
-        found += named or learned
+        named = [
+            row for row in learned if not roots(row.text).isdisjoint(by) and not (keys and row.key)
+        ]
+        itself = any(row.docid in pointed or row.key in keys for row in learned)
+        found += named if itself or turn.docid not in pointed else named or learned
     return found
 
 
