@@ -31,6 +31,7 @@ from memento.observe.asked import (
     asked_of,
     asks_not_to_keep,
     faults,
+    only_opens,
     roots,
     subjects,
 )
@@ -367,7 +368,7 @@ class Reader:
             message.requests = [
                 _of_itself(message, one.span)
                 for one in asked
-                if not text[: one.span.start].strip() and asks_not_to_keep(one.span.text)
+                if only_opens(text[: one.span.start]) and asks_not_to_keep(one.span.text)
             ]
         message.feedback = [
             Event.FAULTED if faults(c.span.text) else Event.PRAISED

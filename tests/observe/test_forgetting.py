@@ -435,3 +435,57 @@ def test_what_is_asked_to_go_brings_no_earlier_value_back(memory):
     memory.add("I will live in Rome.", key="user/home", occurred_at=soon)
     memory.forget_many(key="user/home")
     assert told(memory) == set()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Oh no, please don't store that.",
+        "Oops, please don't store that.",
+        "No wait, don't save that.",
+        "Whoa, hang on, don't keep that.",
+        "ugh... please don't remember that",
+        "Just between us, don't save that.",
+        "oops forget that",
+        "Hmm, actually, forget that.",
+    ],
+)
+def test_an_interjection_before_it_is_nothing_to_hide(said, memory):
+    """The request means the message before, not the word with which it begins."""
+    memory.observe("My pin is 4821.", session="s")
+    memory.observe(said, session="s")
+    assert told(memory) == set()
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("Oh no, don't save this: I'm gay.", {"My pin is 4821."}),
+        ("This is just between us, don't save it: I'm gay.", {"My pin is 4821."}),
+        ("My sister is gay. Oops, please don't save that.", {"My pin is 4821."}),
+        ("I'm ill, please don't save that.", {"My pin is 4821."}),
+    ],
+)
+def test_what_a_message_tells_beside_it_is_meant(said, left, memory):
+    """Then the message before stays."""
+    memory.observe("My pin is 4821.", session="s")
+    memory.observe(said, session="s")
+    assert told(memory) == left
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Oh no, please don't forget that.",
+        "No wait, don't delete that.",
+        "Oops, I always forget that.",
+        "Oops, never erase that!",
+        "Oh, you can keep that.",
+        "Well, some people just forget that.",
+    ],
+)
+def test_an_interjection_makes_no_request(said, memory):
+    """Nor is a wish that something is not deleted one."""
+    memory.observe("My pin is 4821.", session="s")
+    memory.observe(said, session="s")
+    assert "My pin is 4821." in told(memory)
