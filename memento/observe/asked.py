@@ -264,13 +264,16 @@ def subjects(text: str, language: str = ENGLISH) -> tuple[str, ...]:
     >>> subjects("Bitte vergiss mein Gehalt", "de")
     ('gehalt',)
     """
+    table = cues.load(language) if language in cues.LANGUAGES else None
+    if table is not None:
+        text = table.opens.sub("", text, count=1)
     said = (one for one in words(text) if len(one) > 2 or one.isdigit())  # noqa: PLR2004 - shorter ones join words
     named = [one for one in dict.fromkeys(map(root, said)) if one not in _NO_SUBJECT]
-    if language not in cues.LANGUAGES:
+    if table is None:
         return tuple(named)
-    asking = _asking_in(text, language)
+    asking = _asking_in(text, language) | roots(" ".join(table.asking))
     named = [one for one in named if one not in asking]
-    common = roots(" ".join(cues.load(language).common))
+    common = roots(" ".join(table.common))
     return tuple(one for one in named if one not in common) or tuple(named)  # "wo ich wohne"
 
 
@@ -445,18 +448,21 @@ def asked_of(
         names = tuple(one.casefold() for one in _NAME.findall(last))
     named = subjects(text, language)
     points = _POINTS.search(text.replace("’", "'")) is not None  # noqa: RUF001 - real
-    of_all = not (named or points) and _ALL.search(text) is not None
+    table = cues.load(language) if language in cues.LANGUAGES else None
+    whole = table is not None and table.whole.search(text) is not None
+    of_user = _OF_USER if table is None else table.of_user
+    of_all = not (named or points) and (whole or _ALL.search(text) is not None)
     return Asked(
         text=text,
         rest=" … ".join(rest),
         words=named,
         context=subjects(" … ".join(rest), language),
-        whole=_WHOLE.search(text) is not None,
+        whole=whole or _WHOLE.search(text) is not None,
         told=_TOLD.search(message) is not None,
         points=points,
         of_all=of_all,
         of_user=of_all
-        and (_OF_USER.search(text) or _BARE_ALL.fullmatch(message.strip())) is not None,
+        and (of_user.search(text) or _BARE_ALL.fullmatch(message.strip())) is not None,
         slots=keys_of(text),
         names=tuple(one for one in names if one not in _NO_PERSON),
         language=language,
