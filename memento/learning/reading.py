@@ -31,6 +31,7 @@ from memento.observe.asked import (
     asked_of,
     asks_not_to_keep,
     faults,
+    only_opens,
     roots,
     subjects,
 )
@@ -367,7 +368,7 @@ class Reader:
             message.requests = [
                 _of_itself(message, one.span)
                 for one in asked
-                if not text[: one.span.start].strip() and asks_not_to_keep(one.span.text)
+                if only_opens(text[: one.span.start]) and asks_not_to_keep(one.span.text)
             ]
         message.feedback = [
             Event.FAULTED if faults(c.span.text) else Event.PRAISED
@@ -514,26 +515,17 @@ class Reader:
             None if answered is None else answered.text,
             message.found.language,
         )
-        found: dict[str, Memory] = {}
-        likeness: dict[tuple[str, int], float] = {}
         area = None if self._engine.embedding is None else areas.named(asked.words)
-        queries = (message.text, asked.text, *asked.names) if self.ns is not None else ()
-        if area is not None and queries:
+        queries = (message.text, asked.text, *asked.names)
+        if area is not None:
             queries = (*queries, areas.told_of(area))
-        for at, query in enumerate(queries):
-            for hit in self._view.retrieve(
-                query,
-                NEAR_FORGET,
-                record=False,
-                fold=False,
-                shared=False,
-                wait=_SECONDS,
-                include_superseded=True,
-            ):
-                if hit.id not in message.turn_ids:
-                    found[hit.id] = hit.memory
-                    likeness[hit.id, at] = hit.signs.get("cosine", 0.0)
-        before = [row for row in self._newest() if row.id not in message.turn_ids]
+        found, likeness = self._like(message, queries if self.ns is not None else ())
+        before = [
+            row
+            for row in self._newest()
+            if row.id not in message.turn_ids and observed.may_ask_away(row.actor, message.actor)
+        ]
+        earlier = [one for one in earlier if observed.may_ask_away(one.actor, message.actor)]
         found |= {row.id: to_memory(row, self.namespace) for row in before}
         zone = self.zone or self._engine.config.zone
         today = day_in(zone, from_micros(self.moment))
@@ -566,6 +558,32 @@ class Reader:
             texts = {one.key: (here.get(one.key) or found[one.key]).text for one in told}
             meant = self._of_area(area, texts, meant)
         return Request(Span(start, end, message.text[start:end]), asked, meant, here, found)
+
+    def _like(
+        self, message: Message, queries: Sequence[str]
+    ) -> tuple[dict[str, Memory], dict[tuple[str, int], float]]:
+        """Find what a request in a message may mean by some queries.
+
+        Returns:
+            The memories by their ids, and the cosine of each to each query by its number.
+        """
+        found: dict[str, Memory] = {}
+        likeness: dict[tuple[str, int], float] = {}
+        for at, query in enumerate(queries):
+            for hit in self._view.retrieve(
+                query,
+                NEAR_FORGET,
+                record=False,
+                fold=False,
+                shared=False,
+                wait=_SECONDS,
+                include_superseded=True,
+            ):
+                may = observed.may_ask_away(hit.memory.actor, message.actor)
+                if may and hit.id not in message.turn_ids:
+                    found[hit.id] = hit.memory
+                    likeness[hit.id, at] = hit.signs.get("cosine", 0.0)
+        return found, likeness
 
     def _told_by(self, actor: str | None, without: Collection[str]) -> dict[str, Memory]:
         """Return all that a user told, or that was stored as told, newest first, by its ids."""

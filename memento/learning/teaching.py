@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from memento.admit.draft import to_json
@@ -290,9 +290,11 @@ def _forgotten(
     meant = request.meant
     sure = [*_slots_named(work, request, message.actor), *_rows(work, request.ids(meant.sure))]
     stated = [row for row in sure if row.role is None]
-    rows = {row.docid: row for row in (*sure, *_all_that_say(work, stated))}
+    told = _not_of_others((*sure, *_all_that_say(work, stated)), message)
+    rows = {row.docid: row for row in told}
     turns = [row for row in rows.values() if row.role == "user"]
-    for one in (*_statements(work, turns, meant.by), *_answers(work, message, request, turns)):
+    learned = _statements(work, turns, meant.by, sure)
+    for one in (*learned, *_answers(work, message, request, turns)):
         rows[one.docid] = one
     own = _rows(work, message.turn_ids)
     asking = {row.id for row in own}
@@ -308,12 +310,18 @@ def _forgotten(
         if left or meant.near or not meant.own:  # the message itself is not all that was found
             hidden = [one for one in hidden if one not in asking]
     left += request.ids(meant.near)
-    left += [one.id for one in _of_the_same(work, turns, request) if one.docid not in rows]
+    same = _not_of_others(_of_the_same(work, turns, request), message)
+    left += [one.id for one in same if one.docid not in rows]
     kept = _kept_by(done, message)
     left = [one for one in left if one not in asking and one not in kept]
     memories.record(work.db, work.ns, work.now, Event.FORGET_ASKED, None, {"hidden": len(hidden)})
     found = tuple(one for one in dict.fromkeys(left) if one not in hidden)
     return ForgetRequest(request.span, request.asked.about, tuple(hidden), found)
+
+
+def _not_of_others(rows: Iterable[Row], message: Message) -> list[Row]:
+    """Return the memories that a request in a message may hide."""
+    return [row for row in rows if observed.may_ask_away(row.actor, message.actor)]
 
 
 def _rows(work: Work, ids: Sequence[str]) -> list[Row]:
@@ -332,13 +340,31 @@ def _slots_named(work: Work, request: Request, actor: str | None) -> list[Row]:
     return [row for row in rows if row is not None]
 
 
-def _statements(work: Work, turns: Sequence[Row], by: Collection[str]) -> list[Row]:
-    """Return what was learned from each turn: what has a word of ``by``, or else all."""
+def _statements(
+    work: Work, turns: Sequence[Row], by: Collection[str], sure: Sequence[Row]
+) -> list[Row]:
+    """Return what was learned from each turn: what has a word of ``by``, or else all.
+
+    The rest of a turn stays if the turn goes only because it told something that is meant itself:
+    of "I'm 34 and live in Porto" the age, if the address is meant, also if it names another slot
+    by the same word ("my email address").
+
+    Args:
+        work: The transaction.
+        turns: The turns that go.
+        by: Words by which they were recognised, without endings.
+        sure: The turns and statements that are meant themselves.
+    """
+    pointed = {row.docid for row in sure}
+    keys = {row.key for row in sure} - {None}
     found: list[Row] = []
     for turn in turns:
         learned = links.children(work.db, work.ns, [turn.id])
-        named = [row for row in learned if not roots(row.text).isdisjoint(by)]
-        found += named or learned
+        named = [
+            row for row in learned if not roots(row.text).isdisjoint(by) and not (keys and row.key)
+        ]
+        itself = any(row.docid in pointed or row.key in keys for row in learned)
+        found += named if itself or turn.docid not in pointed else named or learned
     return found
 
 

@@ -31,7 +31,7 @@ _ASKING = """
     ur im id ill theyre til till use used quit add nobody anybody anyone someone everyone people
     talk world size came wrote written sitting between enough else finish finished done count lying
     lie floating opened board though
-    neither as if wise doesnt concerned belong received
+    remember remembered neither as if wise doesnt concerned belong received
 """
 _ENDINGS = (("s",), ("ing", "ed", "e", "y"))
 _DOUBLING = ("ing", "ed")
@@ -84,10 +84,19 @@ _KEEP = (
 _NOT = (
     r"(?:n't|\b(?:do|does|did|wo|ca|could|should|would|must|is|are|was|were|have|has|had|need)nt)"
 )
+_EXCLAIMED = (
+    r"oh{1,4}|ah{1,4}|aw{1,4}|u[hm]{1,4}|h?m{2,4}|hm|u{1,4}gh{1,4}|ar{1,4}gh|w?h?oops(?:ie)?|yikes|eek|ouch"
+    r"|whoa|wow|phew|gosh|jee?z|damn(?: it)?|dammit|darn|crap|shit|fuck|god|omg|my god|my bad|nope"
+    r"|nah|yeah|yes|hang on|hold on|one (?:sec|second|moment)|never ?mind"
+    r"|(?:(?:this|that|it)(?: i|')s )?(?:just |strictly )?between (?:us|you and me)|off the record"
+    r"|in confidence"
+)
+"""Interjections and formulas of confidence: they say nothing of what the message tells."""
 _SOFT = (
     r"(?:(?:please|pls|plz|kindly|just|actually|also|now|then|so|and|but|oh?k(?:ay)?|hey|hi|no|wait"
-    r"|oh|well|sorry|maybe|on second thoughts?)\b[,. ]{0,4}){0,9}"
+    rf"|well|sorry|maybe|on second thoughts?|{_EXCLAIMED})\b[,.!… -]{{0,4}}){{0,9}}"
 )
+_OPENING = re.compile(rf"\W*{_SOFT}", re.IGNORECASE)
 _YOU = (
     r"(?:(?:can|could|would|will) (?:you|u|ya)|would you (?:mind|be so kind as to)"
     r"|(?:i|we)(?:[' ]?d"
@@ -109,6 +118,11 @@ _BARE_ALL = re.compile(
     re.IGNORECASE,
 )
 """Asks for all with no word beside; "forget everything, let us start over" is about the work."""
+_BARE = re.compile(
+    rf"{_SOFT}(?:{_YOU})?{_FORGET} (?:that|this)(?:,? (?:please|pls|again|now))*[.!? ]*",
+    re.IGNORECASE,
+)
+"""Only points: "Oops forget that"; "forget it" is often said of the work."""
 _BEGIN = rf"(?:^|[,;:.!?-] ){_SOFT}"
 _MEMORY = re.compile(
     rf"\bi(?:'ve| have| had|'d)? (?:\w+ )?(?:{_SAY})\b"
@@ -150,6 +164,7 @@ _REQUESTS = (
 )
 _OTHERS = re.compile(
     rf"""(?:{_NOT}|\bnot|\bnever|\bwithout)\ (?:\w+\ ){{0,3}}?forget(?:ting)?\b  # "don't forget"
+    |(?:{_NOT}|\bnot|\bnever)\ (?:ever\ |please\ )?(?:delet|eras|remov)(?:e|ing)\b
     |(?<!you\ )(?<!u\ )(?<!as\ )\bto\ forget\b|\blet'?s?\ (?:us\ |me\ )?forget\b  # "told me to"
     |^(?:how|what|why|when|where|which|who)\ (?:\w+\ )?
       (?:do|does|did|have|has|is|are|was|were|can|could|should|will|would)\b
@@ -249,13 +264,16 @@ def subjects(text: str, language: str = ENGLISH) -> tuple[str, ...]:
     >>> subjects("Bitte vergiss mein Gehalt", "de")
     ('gehalt',)
     """
+    table = cues.load(language) if language in cues.LANGUAGES else None
+    if table is not None:
+        text = table.opens.sub("", text, count=1)
     said = (one for one in words(text) if len(one) > 2 or one.isdigit())  # noqa: PLR2004 - shorter ones join words
     named = [one for one in dict.fromkeys(map(root, said)) if one not in _NO_SUBJECT]
-    if language not in cues.LANGUAGES:
+    if table is None:
         return tuple(named)
-    asking = _asking_in(text, language)
+    asking = _asking_in(text, language) | roots(" ".join(table.asking))
     named = [one for one in named if one not in asking]
-    common = roots(" ".join(cues.load(language).common))
+    common = roots(" ".join(table.common))
     return tuple(one for one in named if one not in common) or tuple(named)  # "wo ich wohne"
 
 
@@ -273,6 +291,15 @@ def _asking_in(text: str, language: str) -> frozenset[str]:
     return roots(
         " ".join(one[0] for one, rest in zip(spoken, rests, strict=True) if not asks(rest))
     )
+
+
+def only_opens(words_before: str) -> bool:
+    """Return whether words beside a request are at most an interjection or the like.
+
+    >>> only_opens("Oh no, wait,"), only_opens("My PIN is 4821,")
+    (True, False)
+    """
+    return not _SPOKEN.search(_OPENING.sub("", words_before, count=1))
 
 
 def asks_not_to_keep(sentence: str) -> bool:
@@ -299,7 +326,7 @@ def is_request(sentence: str) -> bool | None:
         or (_KEPT_VERB.search(said) and not _TAKEN.search(said))
     ):
         return False
-    if asks_not_to_keep(said):
+    if asks_not_to_keep(said) or _BARE.fullmatch(said):
         return True
     of_memory = _MEMORY.search(said) is not None
     forget, *others = _REQUESTS
@@ -387,7 +414,8 @@ class Asked:
     @property
     def is_of_itself(self) -> bool:
         """Return whether it asks not to keep what the message says beside the request."""
-        return asks_not_to_keep(self.text) and bool(_SPOKEN.search(self.rest))
+        beside = not only_opens(self.rest) or _SPOKEN.search(self.text.partition(":")[2])
+        return asks_not_to_keep(self.text) and bool(beside)
 
     @property
     def is_short(self) -> bool:
@@ -420,18 +448,21 @@ def asked_of(
         names = tuple(one.casefold() for one in _NAME.findall(last))
     named = subjects(text, language)
     points = _POINTS.search(text.replace("’", "'")) is not None  # noqa: RUF001 - real
-    of_all = not (named or points) and _ALL.search(text) is not None
+    table = cues.load(language) if language in cues.LANGUAGES else None
+    whole = table is not None and table.whole.search(text) is not None
+    of_user = _OF_USER if table is None else table.of_user
+    of_all = not (named or points) and (whole or _ALL.search(text) is not None)
     return Asked(
         text=text,
         rest=" … ".join(rest),
         words=named,
         context=subjects(" … ".join(rest), language),
-        whole=_WHOLE.search(text) is not None,
+        whole=whole or _WHOLE.search(text) is not None,
         told=_TOLD.search(message) is not None,
         points=points,
         of_all=of_all,
         of_user=of_all
-        and (_OF_USER.search(text) or _BARE_ALL.fullmatch(message.strip())) is not None,
+        and (of_user.search(text) or _BARE_ALL.fullmatch(message.strip())) is not None,
         slots=keys_of(text),
         names=tuple(one for one in names if one not in _NO_PERSON),
         language=language,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -22,6 +22,15 @@ CERTAIN = 0.9
 """Probability of a class whose cue matches: about the share that is right."""
 _OF_ANOTHER = ("reports", "drafts", "plays")
 """Reasons to refuse a sentence that tell of words which are not the user's."""
+_NEVER = ("(?!)",)
+_NO_FORGET = {
+    "asking": "",
+    "opens": _NEVER,
+    "politely": _NEVER,
+    "whole": _NEVER,
+    "of_user": _NEVER,
+}
+"""What is said of requests to forget in a table that does not tell."""
 _FOLDER = Path(__file__).parent / "languages"
 
 
@@ -34,6 +43,11 @@ class Table:
         refuses: Reason of a veto to its pattern.
         denies: The words that make a sentence say that something does not hold.
         keeps: A wish that something is not forgotten or removed.
+        opens: Interjections and the like before a sentence.
+        politely: A request to forget that is put as a question.
+        asking: Words of requests to forget that name nothing.
+        whole: Means all that was told of something, not one thing.
+        of_user: Speaks of the user as such, or of all that the user said.
         cues: Class and pattern, in the order in which they are tried.
     """
 
@@ -41,20 +55,27 @@ class Table:
     refuses: Mapping[str, re.Pattern[str]]
     denies: re.Pattern[str] | None
     keeps: re.Pattern[str]
+    opens: re.Pattern[str]
+    politely: re.Pattern[str]
+    asking: frozenset[str]
+    whole: re.Pattern[str]
+    of_user: re.Pattern[str]
     cues: tuple[tuple[Signal, re.Pattern[str]], ...]
 
     def refuse(self, sentence: str) -> str | None:
         """Return why a sentence must not be learned, or None."""
         said = _in_one_line(sentence)
+        if self.politely.search(self.opens.sub("", said, count=1)) and not self.keeps.search(said):
+            return None
         return next((why for why, each in self.refuses.items() if each.search(said)), None)
 
     def signal(self, sentence: str) -> Signal | None:
         """Return the class of the first cue that a sentence has, or None."""
         said = _in_one_line(sentence)
+        if self.asks_to_forget(said) and not self.keeps.search(said):
+            return Signal.FORGET
         found = (signal for signal, each in self.cues if each.search(said))
-        return next(
-            (one for one in found if one is not Signal.FORGET or not self.keeps.search(said)), None
-        )
+        return next((one for one in found if one is not Signal.FORGET), None)
 
     def denied(self, sentence: str) -> str:
         """Return what a sentence denies: the sentence without its negation; ``""`` if it has none.
@@ -75,8 +96,9 @@ class Table:
 
     def asks_to_forget(self, sentence: str) -> bool:
         """Return whether a sentence has a cue of a request to forget."""
-        said = _in_one_line(sentence)
-        return any(each.search(said) for one, each in self.cues if one is Signal.FORGET)
+        said = self.opens.sub("", _in_one_line(sentence), count=1)
+        asks = (each for one, each in self.cues if one is Signal.FORGET)
+        return any(each.search(said) for each in (self.politely, *asks))
 
     def is_anothers(self, line: str) -> bool:
         """Return whether a line quotes somebody else, or has a text written, changed or played."""
@@ -95,15 +117,18 @@ def load(code: str) -> Table:
         code: One of ``LANGUAGES``.
     """
     written = tomllib.loads((_FOLDER / f"{code}.toml").read_text(encoding="utf-8"))
+    forget = {**_NO_FORGET, **written.get("forget", {})}
     return Table(
         common=frozenset(written["common"].split()),
         refuses={why: _any(patterns) for why, patterns in written["refuses"].items()},
         denies=_any(written["denies"]) if "denies" in written else None,
         keeps=_any(written["keeps"]),
+        asking=frozenset(forget["asking"].split()),
+        **{name: _any(forget[name]) for name in ("opens", "politely", "whole", "of_user")},
         cues=tuple((Signal(name), _any(patterns)) for name, patterns in written["cues"].items()),
     )
 
 
-def _any(patterns: list[str]) -> re.Pattern[str]:
+def _any(patterns: Iterable[str]) -> re.Pattern[str]:
     """Compile some patterns into one that finds any of them, in upper or lower case."""
     return re.compile("|".join(f"(?:{each})" for each in patterns), re.IGNORECASE)

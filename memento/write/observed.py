@@ -148,9 +148,19 @@ def slot_of(work: Work, key: str, scope: str, actor: str | None) -> str:
     return own if holder is not None and holder.actor not in (None, actor) else key
 
 
+def may_ask_away(said_by: str | None, actor: str | None) -> bool:
+    """Return whether a request of a user may hide what somebody said: not what another user did.
+
+    Args:
+        said_by: Name of who said it, or None.
+        actor: Name of the user who asks, or None.
+    """
+    return None in (said_by, actor) or said_by == actor
+
+
 def _is_anothers(row: Row, actor: str | None) -> bool:
     """Return whether another user of the namespace speaks of themselves in a memory."""
-    if None in (row.actor, actor) or row.actor == actor:
+    if may_ask_away(row.actor, actor):
         return False
     personal = row.key is not None and row.key.startswith(_PERSONAL)
     return personal or not _ONESELF.isdisjoint(words(row.text))

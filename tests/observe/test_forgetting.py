@@ -396,10 +396,30 @@ WISHES = """
     请不要清除关于我的记忆。
     私の住所を絶対に忘れないでください。
     Don\u2019t forget my phone number.
+    Vergiss nicht, dass ich schwanger bin.
+    Ich vergesse oft, dass ich schwanger bin.
+    Wie konntest du vergessen, dass ich schwanger bin?
+    Hast du vergessen, dass ich schwanger bin?
+    Kannst du das bitte nicht vergessen?
+    Könntest du das bitte nie vergessen?
+    Peux-tu ne pas oublier ça ?
+    ¿Puedes no olvidar eso?
+    Lösch das bitte nicht.
+    Lösche das Verzeichnis.
+    Él siempre olvida eso.
+    Il oublie ça toujours.
+    Comment dit-on « oublie ça » en anglais ?
     Add to your memory that I am allergic to nuts.
     Put into your notes that I'm vegan.
 """
 REQUESTS = """
+    Vergiss, dass ich schwanger bin.
+    Vergiss, was ich gerade gesagt habe.
+    Vergessen Sie, dass ich Asthma habe.
+    Bitte lösche alles, was ich dir über Tom erzählt habe.
+    Könntest du vergessen, dass ich schwanger bin?
+    Peux-tu oublier ça ?
+    ¿Puedes olvidar eso?
     Bitte vergiss meine Adresse, die stimmt nicht mehr.
     Merk dir das bitte nicht.
     Oublie mon adresse.
@@ -435,3 +455,137 @@ def test_what_is_asked_to_go_brings_no_earlier_value_back(memory):
     memory.add("I will live in Rome.", key="user/home", occurred_at=soon)
     memory.forget_many(key="user/home")
     assert told(memory) == set()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Oh no, please don't store that.",
+        "Oops, please don't store that.",
+        "No wait, don't save that.",
+        "Whoa, hang on, don't keep that.",
+        "ugh... please don't remember that",
+        "Just between us, don't save that.",
+        "oops forget that",
+        "Hmm, actually, forget that.",
+    ],
+)
+def test_an_interjection_before_it_is_nothing_to_hide(said, memory):
+    """The request means the message before, not the word with which it begins."""
+    memory.observe("My pin is 4821.", session="s")
+    memory.observe(said, session="s")
+    assert told(memory) == set()
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("Oh no, don't save this: I'm gay.", {"My pin is 4821."}),
+        ("This is just between us, don't save it: I'm gay.", {"My pin is 4821."}),
+        ("My sister is gay. Oops, please don't save that.", {"My pin is 4821."}),
+        ("I'm ill, please don't save that.", {"My pin is 4821."}),
+    ],
+)
+def test_what_a_message_tells_beside_it_is_meant(said, left, memory):
+    """Then the message before stays."""
+    memory.observe("My pin is 4821.", session="s")
+    memory.observe(said, session="s")
+    assert told(memory) == left
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Oh no, please don't forget that.",
+        "No wait, don't delete that.",
+        "Oops, I always forget that.",
+        "Oops, never erase that!",
+        "Oh, you can keep that.",
+        "Well, some people just forget that.",
+    ],
+)
+def test_an_interjection_makes_no_request(said, memory):
+    """Nor is a wish that something is not deleted one."""
+    memory.observe("My pin is 4821.", session="s")
+    memory.observe(said, session="s")
+    assert "My pin is 4821." in told(memory)
+
+
+@pytest.mark.parametrize(
+    ("secret", "said"),
+    [
+        ("Meine PIN ist 4821.", "Vergiss, was ich gerade gesagt habe."),
+        ("Meine PIN ist 4821.", "Lösch das bitte."),
+        ("Meine PIN ist 4821.", "Kannst du das bitte vergessen?"),
+        ("Meine PIN ist 4821.", "Ups, vergiss das."),
+        ("Meine Frau heißt Sabine.", "Vergiss, dass meine Frau Sabine heißt."),
+        ("Ich bin schwanger.", "Vergiss, dass ich schwanger bin."),
+        ("Mi PIN es 4821.", "Olvida eso."),
+        ("Mi PIN es 4821.", "Ay, no guardes eso."),
+        ("Mon code est 4821.", "Oublie ça, s'il te plaît."),
+        ("Mon code est 4821.", "Oups, oublie ça."),
+    ],
+)
+def test_another_language_points_too(memory, secret, said):
+    """At the message before, or by a clause behind a comma; nothing of the request is learned."""
+    memory.observe(secret, session="s")
+    assert not memory.observe(said, session="s").learned
+    assert told(memory) == set()
+
+
+@pytest.mark.parametrize(
+    ("messages", "said"),
+    [
+        (
+            ["Mein Freund Tom wohnt in Bremen.", "Tom schuldet mir 300 Euro."],
+            ["Vergiss alles über Tom.", "Vergiss alles, was du über Tom weißt."],
+        ),
+        (
+            ["Ich wohne in Bremen.", "Ich habe Asthma."],
+            ["Vergiss alles über mich.", "Bitte lösche alles, was ich dir gesagt habe."],
+        ),
+        (["Mi amigo Tom vive en Madrid.", "Tom me debe 300 euros."], ["Olvida todo sobre Tom."]),
+        (
+            ["Vivo en Madrid.", "Soy enfermera."],
+            ["Olvida todo lo que sabes de mí.", "Borra todo lo que sabes sobre mí, por favor."],
+        ),
+        (["Mon ami Tom habite à Lyon.", "Tom me doit 300 euros."], ["Oublie tout sur Tom."]),
+        (
+            ["J'habite à Lyon.", "Je suis infirmière."],
+            ["Oublie tout ce que tu sais de moi.", "Efface tout ce que je t'ai dit sur moi."],
+        ),
+    ],
+)
+def test_another_language_means_all_of_a_subject(open_memory, messages, said):
+    """All that names somebody, or all that the user told."""
+    memory = open_memory()
+    for one in messages:
+        memory.observe(one, session="a")
+    before = told(memory)
+    for request_ in said:
+        seen = memory.observe(request_, session="b")
+        assert told(memory) == set()
+        memory.undo(seen.change)
+        memory.forget_many(session="b")
+        assert told(memory) == before
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Vergiss alles, was in Kapitel 3 steht.",
+        "Vergiss alles.",
+        "Erzähl mir alles, was du über mich weißt.",
+        "Dime todo lo que sabes de mí.",
+        "Olvida todo el capítulo 3.",
+        "Dis-moi tout ce que tu sais de moi.",
+        "N'oublie pas tout ce que tu sais de moi.",
+    ],
+)
+def test_all_in_another_language_may_be_of_the_work(memory, said):
+    """Or no request."""
+    memory.observe("Ich wohne in Bremen.", session="a")
+    memory.observe("Vivo en Madrid.", session="a")
+    before = told(memory)
+    memory.observe(said, session="b")
+    assert before <= told(memory)

@@ -89,3 +89,41 @@ def test_a_turn_that_only_names_a_place_stays(memory):
     memory.observe("The train from Porto was late.", session="b")
     memory.observe("Forget my home address.", session="c")
     assert "train from Porto" in everything_told(memory, "Was the train late?")
+
+
+@pytest.mark.parametrize(
+    ("messages", "request_", "left"),
+    [
+        (
+            ["My name is Jo. I'm 34. I live in Leeds."],
+            "Please forget my address.",
+            {"My name is Jo.", "I'm 34."},
+        ),
+        (["I live in Leeds and work as a nurse."], "Forget my address.", {"I work as a nurse."}),
+        (
+            ["I live in York. Please always use metric units."],
+            "Please forget my address.",
+            {"Please always use metric units."},
+        ),
+        (
+            ["I live in Leeds.", "I moved to York. Stop answering in French, use Spanish."],
+            "Forget where I live.",
+            {"Stop answering in French, use Spanish."},
+        ),
+        (["I live in Leeds. I'm 34.", "I moved to York."], "Forget my address.", {"I'm 34."}),
+        (
+            ["My email address is ada@corp.example. My address is 12 Mill Lane, York."],
+            "Please forget my address.",
+            {"My email address is ada@corp.example."},
+        ),
+    ],
+)
+def test_the_rest_of_a_message_stays_learned(memory, messages, request_, left):
+    """Only what is asked about goes, and the messages that tell it; ``undo`` brings them back."""
+    for said in messages:
+        memory.observe(said, session="a")
+    before = {one.text for one in memory.list(limit=99)}
+    seen = memory.observe(request_, session="b")
+    assert {one.text for one in memory.list(limit=99)} == left
+    memory.undo(seen.change)
+    assert {one.text for one in memory.list(limit=99)} == {*before, request_}

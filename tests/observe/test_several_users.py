@@ -77,3 +77,39 @@ def test_a_policy_names_the_users_if_there_are_several(memory):
     head = memory.rules.policy("hi").head
     assert '"I live in Porto" (by "ann")' in head
     assert '"Never use emojis." (by "bob")' in head or '"Never use emojis" (by "bob")' in head
+
+
+@pytest.mark.parametrize(
+    ("said", "request_"),
+    [
+        ("I have asthma.", "Please forget that I have asthma."),
+        ("I live in Porto.", "Please forget where Ann lives."),
+        ("I live in Porto.", "Please forget my address."),
+        ("My salary is 5100 euros.", "Please forget what Ann said about her salary."),
+        ("Always answer me in German.", "Please forget the rule about German."),
+    ],
+)
+@pytest.mark.parametrize("session", ["a", "b"])
+def test_nobody_asks_away_what_another_said(memory, said, request_, session):
+    """In the same conversation, or later; the request itself goes."""
+    memory.observe(said, session="a", actor="ann")
+    before = {one.text for one in memory.list(limit=99)}
+    (asked,) = memory.observe(request_, session=session, actor="bob").forget
+    assert before <= {one.text for one in memory.list(limit=99)}
+    assert not asked.found
+
+
+@pytest.mark.parametrize(("speaker", "asker"), [("ann", "ann"), (None, "ann"), ("ann", None)])
+def test_a_request_hides_what_the_asker_or_nobody_named_said(memory, speaker, asker):
+    """Without a name, it is not known to be another's."""
+    memory.observe("I have asthma.", session="a", actor=speaker)
+    memory.observe("Please forget that I have asthma.", session="b", actor=asker)
+    assert not memory.list(limit=99)
+
+
+def test_what_another_said_too_stays_theirs(memory):
+    """Both said it: only the asker's goes."""
+    for who in ("ann", "bob"):
+        memory.observe("My phone number is 555 010 4477.", session=who, actor=who)
+    memory.observe("Please forget my phone number.", session="b", actor="bob")
+    assert {one.actor for one in memory.list(limit=99)} == {"ann"}
