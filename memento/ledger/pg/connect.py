@@ -276,7 +276,7 @@ _KINDS: tuple[tuple[type[Exception], type[StoreError], str], ...] = (
     (
         errors.InsufficientPrivilege,
         ReadOnlyStore,
-        "this user lacks the required permission; nothing was written",
+        "this user lacks a permission (CREATE for a new store); nothing was written",
     ),
     (PoolTimeout, StoreBusy, "no connection became available; try again, or raise max_connections"),
     (errors.LockNotAvailable, StoreBusy, "a lock was not free within lock_timeout; try again"),

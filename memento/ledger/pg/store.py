@@ -32,7 +32,15 @@ from memento.ledger.contract import Moment
 from memento.ledger.erasure import UNDER_WAY
 from memento.ledger.group import commit_separately
 from memento.ledger.pg import schema as tables
-from memento.ledger.pg.connect import BY_INDEX, Error, PgTransaction, at_home, configure, explain
+from memento.ledger.pg.connect import (
+    BY_INDEX,
+    Error,
+    Lost,
+    PgTransaction,
+    at_home,
+    configure,
+    explain,
+)
 from memento.ledger.pg.words import PgTail, renew_cutter
 from memento.ledger.pg.writer import PgWriter
 from memento.ledger.rows import single
@@ -94,6 +102,8 @@ _HURRY = "SET LOCAL lock_timeout = '50ms'"
 """While a lock on a whole table is waited for, all its readers wait, too."""
 _HELD = "a reader is using an earlier state; the tables cannot be cleared yet"
 _READ = "a reader is using a table that is to be cleared; try again"
+_PRESENT = "_present"
+"""End of the name of the schema that holds the view without what is being erased."""
 _NAME = "store id"
 """Name in ``meta`` of the name of this store in the folder of derived files."""
 
@@ -330,8 +340,13 @@ class PgLedger:
                 if not self._is_open and not self._closed:
                     self._pool.open()
                     self._is_open = True
-        with self._pool.connection() as connection:
-            yield connection
+        try:
+            with self._pool.connection() as connection:
+                yield connection
+        except Lost:
+            with suppress(*Error):
+                self._pool.check()  # those that went with it are not lent any more
+            raise
 
     def _open(self) -> None:
         try:
@@ -375,7 +390,7 @@ class PgLedger:
 
     def _make(self, connection: psycopg.Connection[Any]) -> None:
         """Create the tables or bring them up to date, one process at a time."""
-        own, hidden = (sql.Identifier(name) for name in (self._schema, f"{self._schema}_present"))
+        own, hidden = (sql.Identifier(name) for name in (self._schema, f"{self._schema}{_PRESENT}"))
         self._hide_erased = sql.SQL(_HIDE_ERASED).format(hidden, own).as_string()
         with connection.transaction():
             connection.execute(self._home)
@@ -481,6 +496,8 @@ def parsed(address: str) -> Address:
         raise InvalidInput(
             "root", "specifies a schema name that is not an identifier of at most 50 bytes"
         )
+    if schema_name.endswith(_PRESENT):
+        raise InvalidInput("root", f"specifies a schema whose name ends in {_PRESENT}")
     try:
         conninfo = without(address, *ours)
         psycopg.conninfo.conninfo_to_dict(conninfo)

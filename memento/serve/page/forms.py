@@ -16,7 +16,6 @@ from memento.types import Memory, Status
 from memento.verbs.slots import Keep
 from memento.views import together
 
-"""Tag of a message whose doubtful statements are not to be remembered; see `Rules.doubtful`."""
 IN_RUNS = ("forget", "forget_source", "restore_source")
 """Kinds of change that one button makes in several transactions, which are undone together."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import postgres
 import pytest
@@ -11,7 +13,7 @@ import pytest
 from memento import MemoryManager
 from memento.agents.table import Program
 from memento.cli import hook, main
-from memento.errors import InvalidInput, StoreUnusable
+from memento.errors import InvalidInput, StoreBusy, StoreUnusable
 
 psycopg = pytest.importorskip("psycopg")
 
@@ -78,6 +80,39 @@ def test_a_schema_in_capitals(server):
     postgres.fenced(small)
     with MemoryManager(f"{capital}&role=reader", embedder=None) as other:
         assert [hit.text for hit in other.retrieve("heron")] == ["the heron waits"]
+
+
+def test_no_store_takes_the_second_schema_of_another(server):
+    """Both have one for a view."""
+    with pytest.raises(InvalidInput, match="ends in _present"):
+        MemoryManager(server.address("team_present"), embedder=None)
+
+
+def test_lost_connections_fail_one_call(server):
+    """All those of the pool went with the server; the next call has a new one."""
+    with MemoryManager(server.address("lost"), embedder=None) as memory:
+        memory.add("the heron waits")
+        start = Barrier(6)
+
+        def read(_):
+            return memory._engine.ledger.read(lambda _: start.wait(10))
+
+        with ThreadPoolExecutor(6) as threads:
+            list(threads.map(read, range(6)))
+        ends = (
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+            " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        )
+        with psycopg.connect(server.address().split("&")[0], autocommit=True) as connection:
+            (ended,) = connection.execute(ends).fetchone()
+        assert ended > 1
+        failed = 0
+        for _ in range(12):
+            try:
+                memory.list()
+            except StoreBusy:
+                failed += 1
+        assert failed <= 1
 
 
 def test_a_part_of_an_id(server):
