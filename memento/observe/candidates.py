@@ -142,6 +142,12 @@ _JOINT = re.compile(r",? and |, but |, ", re.IGNORECASE)
 _SUBJECT = re.compile(r"(?P<who>I|we) (?!am\b|are\b)\w", re.IGNORECASE)
 """The subject of a sentence with a verb that others can be joined to: "I live in ... and work"."""
 _OWN = re.compile(r"(?:I|we)\b|my |our ", re.IGNORECASE)
+_PLACES = frozenset(
+    """near close opposite beside besides behind next outside inside above below beneath under
+    between across along around past beyond since without within towards toward despite unlike via
+    amid among upstairs downstairs just right back""".split()  # noqa: SIM905 - words read better as one text
+)
+"""Prepositions and adverbs that begin no clause with a verb: "I live in Porto, near the river"."""
 _OTHERWISE = dict.fromkeys((Signal.FACT, Signal.RELATION), (Signal.IDENTITY,))
 """Other classes to try for a part, as the class is that of the whole."""
 
@@ -181,7 +187,7 @@ def _subject_left_out(sentence: str, rest: str) -> str | None:
         return ""
     subject, word = _SUBJECT.match(sentence), rest.split(maxsplit=1)[0]
     is_verb = word.islower() and not word.endswith("ing")
-    if subject is None or not is_verb or word in STOP_WORDS - {"am", "have"}:
+    if subject is None or not is_verb or word in (STOP_WORDS | _PLACES) - {"am", "have"}:
         return None
     return subject["who"]
 

@@ -70,6 +70,12 @@ def test_another_diet_ends_no_allergy(told, before, after):
     assert any(before in line for line in head(told(before, after)))
 
 
+@pytest.mark.parametrize("where", ["near the river", "opposite the church", "just outside Graz"])
+def test_where_a_home_is_belongs_to_it(told, where):
+    """It is no statement of its own."""
+    assert head(told(f"I live in Lisbon, {where}.")) == [f'- "I live in Lisbon, {where}."']
+
+
 def test_an_allergy_ends_when_it_is_said(told):
     """It names the illness itself."""
     memory = told("I'm allergic to nuts.", "I'm no longer allergic to nuts.")
