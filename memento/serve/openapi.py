@@ -214,7 +214,7 @@ def _others() -> Schema:
         "/livez": {"get": _get("Whether the process is alive.", _answer(told), free=True)},
         "/readyz": {
             "get": _get(
-                "Whether the service takes calls; 503 while it stops. It does not ask the database.",
+                "Whether the service takes calls; 503 while it ends. It does not ask the database.",
                 _answer(told),
                 free=True,
             )
