@@ -82,8 +82,18 @@ def note(db: Transaction, docids: Iterable[int]) -> None:
 def put(db: Transaction, said: Sequence[tuple[int, tuple[str, ...]]]) -> None:
     """Store digests of what is erased, each with its namespace. Inside a transaction."""
     key = namespaces.make(db) if said else b""
+    take_over(db, [(ns, _digest(key, *parts)) for ns, parts in said])
+
+
+def all_erased(db: Transaction) -> list[tuple[int, str]]:
+    """Return the digests of all erased turns of the store, each with its namespace."""
+    return [(ns, turn) for ns, turn in db.execute("SELECT ns, turn FROM erased_turns").fetchall()]
+
+
+def take_over(db: Transaction, gone: Sequence[tuple[int, str]]) -> None:
+    """Store digests that were made with the same secret. Inside a transaction."""
     query = f"INSERT INTO erased_turns (ns, turn) VALUES (?, ?) {SKIP_IF_THERE}"
-    db.executemany(query, [(ns, _digest(key, *parts)) for ns, parts in said])
+    db.executemany(query, gone)
 
 
 def _states(db: Transaction, docids: str) -> Iterator[tuple[int, str, Told]]:

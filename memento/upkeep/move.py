@@ -16,8 +16,8 @@ from typing import IO, cast
 
 from memento.base import layout
 from memento.errors import ArchiveDamaged, IdConflict, InvalidInput, LockedMemory, StoreError
-from memento.ledger import namespaces
-from memento.ledger.contract import Ledger
+from memento.ledger import namespaces, replays
+from memento.ledger.contract import Ledger, Transaction
 from memento.ledger.opening import open_ledger
 from memento.protocols import Progress
 from memento.upkeep.export import Exported, export
@@ -60,10 +60,11 @@ def move(ledger: Ledger, to: str | Path, *, terms: Terms, progress: Progress | N
         if not file.exists():
             _refuse_if_used(target)
             export(ledger, file, only=None, now=terms.now, with_vectors=True, overwrite=False)
+        _hand_over_secret(ledger, target)
         done = _taken(target, file, terms, progress)
         (here, said), (there, copied) = (_read(one, terms.now) for one in (ledger, target))
-        file.unlink()
         if said != copied:
+            file.unlink()
             problem = (
                 f"differs from the store that was moved ({here.memories} memories and "
                 f"{here.events} events"
@@ -71,8 +72,29 @@ def move(ledger: Ledger, to: str | Path, *, terms: Terms, progress: Progress | N
                 "the meantime, or the store is damaged; empty the target and move again"
             )
             raise StoreError(target.path, problem)
+        _hand_over_erased_turns(ledger, target)
+        file.unlink()
         kept = here.namespaces, here.memories, here.links, here.events
         return Moved(*kept, done.vectors, said)
+
+
+def _hand_over_secret(ledger: Ledger, target: Ledger) -> None:
+    """Give the secret of a store to another one: only with it are erased turns recognised."""
+    if (secret := ledger.read(namespaces.read)) is not None:
+        target.write(lambda c: namespaces.take_over_secret(c, secret))
+
+
+def _hand_over_erased_turns(ledger: Ledger, target: Ledger) -> None:
+    """Let turns that were erased stay away from the other store, too; no export names them."""
+    labels = dict(ledger.read(namespaces.every))
+    gone = ledger.read(replays.all_erased)
+
+    def job(connection: Transaction) -> None:
+        known = {ns: namespaces.number(connection, labels[ns]) for ns in {ns for ns, _ in gone}}
+        replays.take_over(connection, [(known[ns], turn) for ns, turn in gone])
+
+    if gone:
+        target.write(job)
 
 
 def _refuse_if_used(target: Ledger) -> None:

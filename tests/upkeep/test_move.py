@@ -94,6 +94,21 @@ def test_a_move_that_was_killed_goes_on(tmp_path, address):
     assert not list(tmp_path.rglob("*.moving-*"))
 
 
+@pytest.mark.parametrize("turns", [1, 3])
+def test_an_erased_turn_stays_away_from_the_other_store(tmp_path, address, turns):
+    """Whoever keeps the conversation again brings none of it back, and the next move neither."""
+    said = [{"role": "user", "content": f"my passport number is {n}"} for n in range(3)]
+    with MemoryManager(tmp_path / "a", embedder=None) as memory:
+        kept = memory.keep(said, session="s")
+        memory.store.erase([one.id for one in kept[:turns]])
+    moved(tmp_path / "a", address)
+    moved(address, tmp_path / "c")
+    for root in (address, tmp_path / "c"):
+        with MemoryManager(root, embedder=None) as memory:
+            memory.keep(said, session="s")
+            assert [one.text for one in memory.list()] == [one["content"] for one in said[turns:]]
+
+
 def test_a_store_with_memories_is_no_place(tmp_path):
     """Two stores are not mixed, and none is moved to itself."""
     filled(tmp_path / "a", 6)
