@@ -18,7 +18,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from memento.base.home import is_server, shown
+from memento.base.home import is_server, shown, without
 from memento.errors import InvalidInput
 
 Moment = Literal["start", "prompt", "stop", "compact", "end"]
@@ -39,7 +39,7 @@ class Program(NamedTuple):
         """Return how to start the running memento from any working folder."""
         options: tuple[str, ...] = ()
         if root is not None and is_server(root):
-            if shown(root) != root:
+            if shown(root) != without(root):
                 problem = "contains a password; put it in ~/.pgpass, not in the agents' settings"
                 raise InvalidInput("--root", problem)
             options = ("--root", root)

@@ -132,11 +132,6 @@ def make(db: Transaction) -> bytes:
     """Return the secret, and make one if the store has none. Inside a transaction."""
     known = read(db)
     if known is None:
-        take_over_secret(db, new())
+        db.execute(f"INSERT INTO meta VALUES (?, ?) {SKIP_IF_THERE}", (NAME, new()))
         known = read(db)
     return known or new()
-
-
-def take_over_secret(db: Transaction, secret: bytes) -> None:
-    """Store a secret unless the store has one. Inside a transaction."""
-    db.execute(f"INSERT INTO meta VALUES (?, ?) {SKIP_IF_THERE}", (NAME, secret))

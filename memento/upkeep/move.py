@@ -16,7 +16,7 @@ from typing import IO, cast
 
 from memento.base import layout
 from memento.errors import ArchiveDamaged, IdConflict, InvalidInput, LockedMemory, StoreError
-from memento.ledger import namespaces, replays
+from memento.ledger import meta, namespaces, replays
 from memento.ledger.contract import Ledger, Transaction
 from memento.ledger.opening import open_ledger
 from memento.protocols import Progress
@@ -81,7 +81,7 @@ def move(ledger: Ledger, to: str | Path, *, terms: Terms, progress: Progress | N
 def _hand_over_secret(ledger: Ledger, target: Ledger) -> None:
     """Give the secret of a store to another one: only with it are erased turns recognised."""
     if (secret := ledger.read(namespaces.read)) is not None:
-        target.write(lambda c: namespaces.take_over_secret(c, secret))
+        target.write(lambda c: meta.put(c, namespaces.NAME, secret))
 
 
 def _hand_over_erased_turns(ledger: Ledger, target: Ledger) -> None:

@@ -336,7 +336,9 @@ def take(work: Work, lesson: Lesson, entry: Entry, verdict: Verdict) -> Row:
 def _take_over(lesson: Lesson, entry: Entry, before: Row) -> None:
     """Give a correction what it needs of the statement whose place it takes."""
     if lesson.signal is Signal.CORRECTION:
-        entry.row.signal = before.signal  # else who the user is would leave the policy
+        entry.row.signal = (
+            before.signal or entry.row.signal
+        )  # else who the user is would leave the policy
         if before.kind == Kind.PLAN:
             entry.row.kind = before.kind
             entry.row.due_at = _due_again(lesson.due_at, before.due_at)

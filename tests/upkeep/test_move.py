@@ -13,6 +13,7 @@ import pytest
 
 from memento import MemoryManager
 from memento.errors import InvalidInput, StoreError
+from memento.ledger import namespaces
 from memento.testing import HashEmbedder
 from memento.upkeep import move
 
@@ -101,6 +102,8 @@ def test_an_erased_turn_stays_away_from_the_other_store(tmp_path, address, turns
     with MemoryManager(tmp_path / "a", embedder=None) as memory:
         kept = memory.keep(said, session="s")
         memory.store.erase([one.id for one in kept[:turns]])
+    with MemoryManager(address, embedder=None) as empty:
+        empty._engine.ledger.write(namespaces.make)  # as a policy or a session does
     moved(tmp_path / "a", address)
     moved(address, tmp_path / "c")
     for root in (address, tmp_path / "c"):

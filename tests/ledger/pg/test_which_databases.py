@@ -157,6 +157,10 @@ def test_agents_use_the_database(server, tmp_path, capsys, monkeypatch):
         "event": "SessionStart", "given": {"cwd": str(tmp_path), "session_id": "s"},
     })  # fmt: skip
     assert Program.here(address).root == ("--root", address)
+    spelt = address.replace("/", "%2F").replace(
+        "postgresql:%2F%2Fmemento@%2F", "postgresql://memento@/"
+    )
+    assert Program.here(spelt).root == ("--root", spelt)
     with pytest.raises(InvalidInput, match="contains a password"):
         Program.here(address.replace("memento@", "memento:secret@"))
     assert main(["mcp", "--add-token", "desk", "--root", address]) == 2
